@@ -1,0 +1,24 @@
+"""Stores behind three small ports (`interface`), one adapter each.
+
+No adapter knows HTTP, apps, tokens or metrics. `open_backend` is the one place
+that names them; a new adapter adds a settings class and an arm here.
+"""
+
+from typing import assert_never
+
+from backends.clock import Clock
+from backends.interface import Backend
+from backends.settings import MemorySettings, StoreSettings
+
+__all__ = ["open_backend"]
+
+
+async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
+    """Build the adapter that `settings` choose. It need not be reachable yet: see `Backend.ping`."""
+    match settings:
+        case MemorySettings():
+            from backends.memory import MemoryBackend  # noqa: PLC0415 - a driver is loaded only if it is chosen
+
+            return MemoryBackend(settings, clock)
+        case _ as unreachable:
+            assert_never(unreachable)

@@ -1,0 +1,115 @@
+"""The three ports that every store implements, and the values they exchange.
+
+Duties of every implementation, each proved by the conformance suite in
+`tests/backends/conformance.py`:
+
+- Any number of calls may run at once, from any number of replicas.
+- Each call is one atomic step on the store, `purge` and `list` excepted.
+- Absent is `None`; deleting the absent succeeds; every failure is a `BackendError`.
+- A call that raised may have been applied; it is never repeated by the adapter.
+"""
+
+from collections.abc import AsyncIterator
+from typing import NewType, Protocol
+
+from msgspec import Struct
+
+Keyspace = NewType("Keyspace", str)
+"""Names one table's entries: an opaque identifier that is never used twice."""
+
+
+class Entry(Struct, frozen=True):
+    """A stored value: opaque bytes, and the wall-clock millisecond from which it counts as missing."""
+
+    value: bytes
+    expires_at_ms: int | None
+
+
+class EntryStore(Protocol):
+    """Entries by keyspace and key (non-empty text, at most 512 bytes of UTF-8)."""
+
+    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
+        """Replace value and expiry together. An entry without expiry clears an earlier one."""
+        ...
+
+    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
+        """The last acknowledged put. May still return an expired entry: the caller judges by its clock."""
+        ...
+
+    async def delete(self, keyspace: Keyspace, key: str) -> None:
+        """Remove the entry if it is there."""
+        ...
+
+    async def purge(self, keyspace: Keyspace) -> None:
+        """Reclaim everything in a keyspace that is no longer used, in small steps; may be repeated."""
+        ...
+
+
+class Charge(Struct, frozen=True):
+    """A counter's verdict, and how long its window stays open (1 or more milliseconds)."""
+
+    admitted: bool
+    closes_in_ms: int
+
+
+class WindowCounter(Protocol):
+    """Counts charges in windows that open at a bucket's first charge."""
+
+    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        """Admit at most `limit` charges of `bucket` per window, exactly, over all replicas.
+
+        A refused charge is not counted.
+        """
+        ...
+
+
+class Record(Struct, frozen=True):
+    """A document of the directory and the version that a later swap must name."""
+
+    document: bytes
+    version: str
+
+
+class RecordStore(Protocol):
+    """Small documents by name, changed by compare-and-swap."""
+
+    async def read(self, name: str) -> Record | None:
+        """The record's last swapped state."""
+        ...
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        """Write `document` (None: remove) if the record still has version `expected` (None: is absent).
+
+        Returns False, and changes nothing, if another writer was first.
+        """
+        ...
+
+    def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        """All records whose names begin with `prefix`, ordered by name."""
+        ...
+
+
+class Backend(Protocol):
+    """One opened store."""
+
+    @property
+    def name(self) -> str:
+        """The kind of store, as the configuration and the metrics call it."""
+        ...
+
+    @property
+    def entries(self) -> EntryStore: ...
+
+    @property
+    def counters(self) -> WindowCounter: ...
+
+    @property
+    def records(self) -> RecordStore: ...
+
+    async def ping(self) -> None:
+        """Raise a `BackendError` unless the store answers."""
+        ...
+
+    async def close(self) -> None:
+        """Give connections back; may be repeated."""
+        ...

@@ -1,0 +1,26 @@
+"""The embedded store: everything in this process, bounded, gone when it ends."""
+
+from backends.clock import Clock
+from backends.memory.counters import MemoryWindowCounter
+from backends.memory.entries import MemoryEntryStore
+from backends.memory.records import MemoryRecordStore
+from backends.settings import MemorySettings
+
+__all__ = ["MemoryBackend"]
+
+
+class MemoryBackend:
+    """All three ports in plain dictionaries; each call is one step of the event loop, hence atomic."""
+
+    name = "memory"
+
+    def __init__(self, settings: MemorySettings, clock: Clock) -> None:
+        self.entries = MemoryEntryStore(max_bytes=settings.max_bytes, now_ms=clock.wall_ms)
+        self.counters = MemoryWindowCounter(now_ms=clock.monotonic_ms)
+        self.records = MemoryRecordStore()
+
+    async def ping(self) -> None:
+        """Always there."""
+
+    async def close(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,80 @@
+"""Entries in memory: bounded, expired ones collected a few at a time, nothing else evicted."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import islice
+
+from backends.errors import StoreFull
+from backends.interface import Entry, Keyspace
+from backends.memory.calendar import Calendar
+
+ENTRY_OVERHEAD_BYTES = 400
+"""What an entry costs beside its key and value: objects, dictionary slot, calendar place."""
+
+COLLECTED_PER_PUT = 4
+"""More than one, so that collecting outruns filling; few, so that no put is slow."""
+
+PURGED_PER_STEP = 500
+
+
+class MemoryEntryStore:
+    """An `EntryStore` that never holds more than `max_bytes`, by its own estimate per entry."""
+
+    def __init__(self, *, max_bytes: int, now_ms: Callable[[], int]) -> None:
+        self._max_bytes = max_bytes
+        self._now_ms = now_ms
+        self._tables: dict[Keyspace, dict[str, Entry]] = {}
+        self._calendar = Calendar()
+        self.used_bytes = 0
+
+    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
+        now_ms = self._now_ms()
+        for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
+            self._drop(*place)
+        room = self._max_bytes - _cost(key, entry)
+        if not self._fits(keyspace, key, room):
+            for place in self._calendar.due(now_ms):
+                self._drop(*place)
+                if self._fits(keyspace, key, room):
+                    break
+            else:
+                raise StoreFull("the memory store has reached max_bytes")
+        self._drop(keyspace, key)
+        self._tables.setdefault(keyspace, {})[key] = entry
+        self.used_bytes += _cost(key, entry)
+        if entry.expires_at_ms is not None:
+            self._calendar.add((keyspace, key), entry.expires_at_ms)
+
+    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
+        table = self._tables.get(keyspace)
+        return None if table is None else table.get(key)
+
+    async def delete(self, keyspace: Keyspace, key: str) -> None:
+        self._drop(keyspace, key)
+
+    async def purge(self, keyspace: Keyspace) -> None:
+        while table := self._tables.get(keyspace):
+            for key in list(islice(table, PURGED_PER_STEP)):
+                self._drop(keyspace, key)
+            await asyncio.sleep(0)
+
+    def _fits(self, keyspace: Keyspace, key: str, room: int) -> bool:
+        if self.used_bytes <= room:
+            return True
+        replaced = self._tables.get(keyspace, {}).get(key)
+        return replaced is not None and self.used_bytes - _cost(key, replaced) <= room
+
+    def _drop(self, keyspace: Keyspace, key: str) -> None:
+        table = self._tables.get(keyspace)
+        entry = None if table is None else table.pop(key, None)
+        if table is None or entry is None:
+            return
+        self.used_bytes -= _cost(key, entry)
+        if entry.expires_at_ms is not None:
+            self._calendar.remove((keyspace, key), entry.expires_at_ms)
+        if not table:
+            del self._tables[keyspace]
+
+
+def _cost(key: str, entry: Entry) -> int:
+    return ENTRY_OVERHEAD_BYTES + len(key.encode()) + len(entry.value)

@@ -1,0 +1,95 @@
+"""The commands and their arguments, as one table of parsers."""
+
+import argparse
+from collections.abc import Mapping
+from typing import NoReturn
+
+from gateway.cli.exits import CommandFailed, Exit
+from gateway.edge.fields import DEFAULT_ENV
+
+_DEFAULT_URL = "http://127.0.0.1:8081"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise CommandFailed(Exit.INVALID, "usage", message=message, usage=self.format_usage().strip())
+
+
+def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argparse.Namespace:
+    """The command (`command`, `action`) and its arguments. Raises CommandFailed."""
+    parser = _Parser(prog="kvs-gateway", description="An authenticated key-value edge over pluggable stores.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in (("serve", "run the gateway"), ("check", "report every mistake in a configuration")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--config", required=True, metavar="FILE")
+    commands.add_parser("version", help="print the version")
+    shared = _shared(environ)
+    _add_apps(commands.add_parser("apps", help="manage apps"), shared)
+    _add_tables(commands.add_parser("tables", help="manage tables"), shared)
+    _add_credentials(commands.add_parser("credentials", help="issue session credentials"), shared)
+    return parser.parse_args(argv)
+
+
+def _shared(environ: Mapping[str, str]) -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument(
+        "--url",
+        default=environ.get("KVS_CONTROL_URL") or _DEFAULT_URL,
+        help="the control listener (KVS_CONTROL_URL)",
+    )
+    return parser
+
+
+def _add_apps(parser: argparse.ArgumentParser, shared: _Parser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    register = actions.add_parser("register", parents=[shared, _app()], help="register or change an app")
+    register.add_argument("--type", required=True)
+    register.add_argument("--requests-per-minute", type=int, metavar="N")
+    register.add_argument("--max-tables", type=int, metavar="N")
+    listing = actions.add_parser("list", parents=[shared], help="list an organization's apps")
+    listing.add_argument("--org", required=True)
+    for name in ("show", "suspend", "resume"):
+        actions.add_parser(name, parents=[shared, _app()])
+    remove = actions.add_parser("remove", parents=[shared, _app()], help="remove an app with its tables")
+    remove.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
+
+
+def _add_tables(parser: argparse.ArgumentParser, shared: _Parser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", parents=[shared, _app()], help="list an app's tables")
+    create = actions.add_parser("create", parents=[shared, _app(), _table(), _format()])
+    create.add_argument("--minute-limit", type=int, metavar="N")
+    rotate = actions.add_parser("rotate", parents=[shared, _app(), _table(), _format()])
+    rotate.add_argument("--overlap-seconds", type=int, metavar="N", help="how long the old token still works")
+    delete = actions.add_parser("delete", parents=[shared, _app(), _table()])
+    delete.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
+
+
+def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    issue = actions.add_parser("issue", parents=[shared], help="print them in credential_process form")
+    issue.add_argument("--role", required=True, metavar="ARN")
+    issue.add_argument("--ttl", type=int, default=3600, metavar="SECONDS")
+    issue.add_argument("--org")
+    issue.add_argument("--app")
+    issue.add_argument("--env")
+
+
+def _app() -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument("--org", required=True)
+    parser.add_argument("--app", required=True)
+    parser.add_argument("--env", default=DEFAULT_ENV)
+    return parser
+
+
+def _table() -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument("--name", required=True)
+    return parser
+
+
+def _format() -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument("--format", choices=("json", "env", "k8s-secret"), default="json")
+    return parser

@@ -1,0 +1,71 @@
+"""The entry point: arguments in, exit code out."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import uvloop
+
+from gateway import __version__
+from gateway.app import build_app
+from gateway.cli.arguments import parse_arguments
+from gateway.cli.exits import CommandFailed, Exit
+from gateway.cli.management import run_management
+from gateway.config.loading import load
+from gateway.config.problems import InvalidConfiguration
+from gateway.config.settings import Settings
+from gateway.lifecycle import serve
+from gateway.logs import configure_logging
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command."""
+    try:
+        arguments = parse_arguments(argv, os.environ)
+        output = _run(arguments, os.environ)
+    except CommandFailed as failure:
+        print(json.dumps(failure.report, indent=2), file=sys.stderr)
+        return failure.exit_code
+    if output:
+        print(output)
+    return Exit.OK
+
+
+def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
+    match arguments.command:
+        case "version":
+            return json.dumps({"version": __version__})
+        case "check":
+            _load(arguments.config, environ)
+            return json.dumps({"ok": True})
+        case "serve":
+            _serve(_load(arguments.config, environ))
+            return ""
+        case _:
+            return run_management(arguments, environ)
+
+
+def _load(config: str, environ: Mapping[str, str]) -> Settings:
+    try:
+        return load(Path(config), environ)
+    except InvalidConfiguration as error:
+        problems = [{"path": problem.path, "problem": problem.problem} for problem in error.problems]
+        raise CommandFailed(Exit.INVALID, "invalid_configuration", config=config, problems=problems) from None
+
+
+def _serve(settings: Settings) -> None:
+    configure_logging(settings.logging.level)
+
+    def announce(urls: Mapping[str, str]) -> None:
+        print(json.dumps({"listening": urls}), flush=True)
+
+    async def run() -> None:
+        await serve(await build_app(settings), announce)
+
+    try:
+        uvloop.run(run())
+    except OSError as error:
+        raise CommandFailed(Exit.GENERAL, "cannot_listen", message=error.strerror or "") from None

@@ -1,0 +1,106 @@
+"""Management commands: each is one call of the control listener."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from gateway.cli.exits import CommandFailed, Exit, exit_for_status
+from gateway.cli.formats import kubernetes_secret, shell_lines
+from gateway.edge.fields import DEFAULT_ENV
+
+_TIMEOUT_SECONDS = 30
+
+
+def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
+    """The command's output. Raises CommandFailed."""
+    method, path, body = _call(arguments)
+    answer = _send(arguments.url, environ.get("KVS_CONTROL_TOKEN"), method, path, body)
+    match getattr(arguments, "format", "json"):
+        case "env":
+            return shell_lines(answer["runtime"])
+        case "k8s-secret":
+            return kubernetes_secret(answer["table"], answer["runtime"])
+        case _:
+            return json.dumps(answer, indent=2)
+
+
+def _call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any] | None]:
+    """Method, path and fields of the call that a command stands for."""
+    if arguments.command == "credentials":
+        return "POST", "/v1/credentials", _credential_fields(arguments)
+    if arguments.command == "tables":
+        return _table_call(arguments)
+    match arguments.action:
+        case "register":
+            return "PUT", _app_path(arguments), _given(arguments, "type", "requests_per_minute", "max_tables")
+        case "list":
+            return "GET", f"/v1/orgs/{_quoted(arguments.org)}/apps", None
+        case "show":
+            return "GET", _app_path(arguments), None
+        case "remove":
+            return "DELETE", _app_path(arguments), None
+        case action:
+            return "POST", _app_path(arguments, f"/{action}"), None
+
+
+def _table_call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any] | None]:
+    tables = "/services/kvs/tables"
+    if arguments.action == "list":
+        return "GET", _app_path(arguments, tables), None
+    if arguments.action == "create":
+        return "POST", _app_path(arguments, tables), _given(arguments, "name", "minute_limit")
+    table = f"{tables}/{_quoted(arguments.name)}"
+    if arguments.action == "rotate":
+        return "POST", _app_path(arguments, f"{table}/rotate"), _given(arguments, "overlap_seconds")
+    return "DELETE", _app_path(arguments, table), None
+
+
+def _credential_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    fields = {"role": arguments.role, "ttl_seconds": arguments.ttl}
+    if arguments.org or arguments.app or arguments.env:
+        fields |= {"org": arguments.org, "app": arguments.app, "env": arguments.env or DEFAULT_ENV}
+    return fields
+
+
+def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def _app_path(arguments: argparse.Namespace, rest: str = "") -> str:
+    query = urlencode({"env": arguments.env})
+    return f"/v1/orgs/{_quoted(arguments.org)}/apps/{_quoted(arguments.app)}{rest}?{query}"
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _send(url: str, token: str | None, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise CommandFailed(Exit.INVALID, "invalid_url", message="--url must begin with http:// or https://")
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        request = Request(url.rstrip("/") + path, data, headers, method=method)  # noqa: S310 - checked above
+        # The control listener is reached directly: a proxy would get to see the control token.
+        with build_opener(ProxyHandler({})).open(request, timeout=_TIMEOUT_SECONDS) as response:
+            text = response.read()
+    except HTTPError as error:
+        raise CommandFailed(exit_for_status(error.code), _error_code(error), status=error.code) from None
+    except (URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=url) from None
+    return json.loads(text) if text else {"done": True}
+
+
+def _error_code(error: HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["error"])
+    except (ValueError, KeyError, TypeError):
+        return "unexpected_answer"

@@ -1,0 +1,116 @@
+"""From a tree of YAML to settings. Where msgspec stops at the first mistake, this notes them all."""
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+
+from gateway.config.interpolation import Interpolated
+from gateway.config.problems import Problems
+
+_NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+
+
+def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
+    """The tree as a value of `kind`; what is wrong goes to `problems`, and None comes back."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if tree is None and NoneType in kinds:
+        return None
+    kinds = tuple(each for each in kinds if each is not NoneType)
+    kind = kinds[0]
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(bare) is list:
+        return _decode_list(kind, bare, tree, path, problems)
+    if isinstance(bare, type) and issubclass(bare, Struct):
+        return _decode_section(kinds, tree, path, problems)
+    return _decode_scalar(kind, tree, path, problems)
+
+
+def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, problems: Problems) -> Any:
+    """A section. Optional keys that are wrong count as not given, so that the rest can be checked."""
+    if not isinstance(tree, Mapping):
+        problems.add(path, "expected a mapping")
+        return None
+    tree = dict(tree)
+    kind = _choose(kinds, tree, path, problems)
+    if kind is None:
+        return None
+    hints = get_type_hints(kind, include_extras=True)
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    for key in tree.keys() - fields.keys():
+        problems.add(_join(path, key), "is not a known key")
+    values = {}
+    for name in fields.keys() & tree.keys():
+        before = len(problems.found)
+        value = decode(hints[name], tree[name], _join(path, name), problems)
+        if value is not None or len(problems.found) == before:
+            values[name] = value
+    missing = [name for name, field in fields.items() if field.required and name not in values]
+    for name in set(missing) - tree.keys():
+        problems.add(_join(path, name), "is required")
+    return None if missing else kind(**values)
+
+
+def _choose(
+    kinds: tuple[type[Struct], ...], tree: dict[Any, Any], path: str, problems: Problems
+) -> type[Struct] | None:
+    """The one kind there is, or the one whose tag the mapping carries; the tag is taken out."""
+    tag_field = kinds[0].__struct_config__.tag_field
+    if tag_field is None:
+        return kinds[0]
+    by_tag = {kind.__struct_config__.tag: kind for kind in kinds}
+    tag = tree.pop(tag_field, None)
+    if not isinstance(tag, str) or tag not in by_tag:
+        problems.add(_join(path, tag_field), "expected one of: " + ", ".join(map(str, by_tag)))
+        return None
+    return by_tag[tag]
+
+
+def _decode_list(kind: Any, bare: Any, tree: Any, path: str, problems: Problems) -> Any:
+    if not isinstance(tree, list):
+        problems.add(path, "expected a list")
+        return None
+    limits = _limits(kind)
+    if limits.min_length is not None and len(tree) < limits.min_length:
+        problems.add(path, f"expected at least {limits.min_length}")
+    (item,) = get_args(bare)
+    before = len(problems.found)
+    items = [decode(item, value, f"{path}[{index}]", problems) for index, value in enumerate(tree)]
+    return None if len(problems.found) > before else items
+
+
+def _decode_scalar(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
+    try:
+        return msgspec.convert(tree, kind, strict=not isinstance(tree, Interpolated))
+    except msgspec.ValidationError:
+        problems.add(path, f"expected {_describe(kind)}")
+        return None
+
+
+def _describe(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "one of: " + ", ".join(get_args(kind))
+    limits = _limits(kind)
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    text = _NAMES[bare]
+    if limits.pattern is not None:
+        text += f" that matches {limits.pattern.removeprefix('^').removesuffix(chr(92) + 'Z')}"
+    if limits.min_length is not None:
+        text += f" of at least {limits.min_length} character(s)"
+    if limits.ge is not None:
+        text += f" from {limits.ge}"
+    if limits.gt is not None:
+        text += f" above {limits.gt}"
+    if limits.le is not None:
+        text += f" to {limits.le}"
+    return text
+
+
+def _limits(kind: Any) -> Meta:
+    return get_args(kind)[1] if get_origin(kind) is Annotated else Meta()
+
+
+def _join(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)

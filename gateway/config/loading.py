@@ -1,0 +1,86 @@
+"""A file to settings, or to all that is wrong with it."""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from gateway.config.contradictions import find_contradictions
+from gateway.config.decoding import decode
+from gateway.config.interpolation import interpolate
+from gateway.config.problems import InvalidConfiguration, Problem, Problems
+from gateway.config.settings import ControlSettings, Settings
+
+_CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
+
+
+def load(file: Path, environ: Mapping[str, str]) -> Settings:
+    """The settings in a YAML file. Raises InvalidConfiguration with every problem."""
+    try:
+        text = file.read_text()
+    except (OSError, ValueError):
+        raise InvalidConfiguration([Problem("(file)", "cannot be read")]) from None
+    return parse(text, environ)
+
+
+def parse(text: str, environ: Mapping[str, str]) -> Settings:
+    """The settings in a YAML text. Raises InvalidConfiguration with every problem."""
+    problems = Problems()
+    tree = _spell_off(interpolate(_read_yaml(text), "", environ, problems))
+    settings = decode(Settings, tree, "", problems)
+    _add_contradictions(settings, tree, problems)
+    if problems.found:
+        raise InvalidConfiguration(problems.one_per_path())
+    return _with_default_control_token(settings, environ)
+
+
+def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
+    """Note contradictions, except in sections that have mistakes of shape and so were read in part only."""
+    if settings is None and isinstance(tree, dict):
+        settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
+    if settings is None:
+        return
+    contradictions = Problems()
+    find_contradictions(settings, contradictions)
+    misshapen = {problem.section for problem in problems.found}
+    problems.found += [problem for problem in contradictions.found if problem.section not in misshapen]
+
+
+def _read_yaml(text: str) -> Any:
+    try:
+        return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise InvalidConfiguration([Problem("(file)", f"is not YAML, or repeats a key{where}")]) from None
+    except RecursionError:
+        raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
+
+
+def _spell_off(tree: Any) -> Any:
+    """YAML reads a bare `off` as false; as `signature.mode` it means the word."""
+    if isinstance(tree, dict) and isinstance(tree.get("signature"), dict):
+        signature = tree["signature"]
+        if signature.get("mode") is False:
+            return {**tree, "signature": {**signature, "mode": "off"}}
+    return tree
+
+
+def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    """Where no token is configured, the variable that the command line reads is the one, if it is set."""
+    token = environ.get(_CONTROL_TOKEN_VARIABLE)
+    if settings.control.tokens or not token:
+        return settings
+    return msgspec.structs.replace(settings, control=ControlSettings(tokens=[token]))
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses repeated keys, of which YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if len(keys) != len({repr(key) for key in keys}):
+            raise yaml.constructor.ConstructorError(None, None, "repeated key", node.start_mark)
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,43 @@
+"""Mistakes in a configuration: where, and what would be right. Never the value that was found."""
+
+import re
+
+from msgspec import Struct
+
+
+class Problem(Struct, frozen=True, order=True):
+    """One mistake at a path like `listen.data.port` or `apps[0].tables[1].token`."""
+
+    path: str
+    problem: str
+
+    @property
+    def section(self) -> str:
+        """The top-level key that the path begins with."""
+        return re.split(r"[.\[]", self.path)[0]
+
+
+class Problems:
+    """Collects mistakes, so that all are reported together."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def add(self, path: str, problem: str) -> None:
+        """Note a mistake."""
+        self.found.append(Problem(path or "(file)", problem))
+
+    def one_per_path(self) -> list[Problem]:
+        """The first mistake at each path, in the order of the paths."""
+        first: dict[str, Problem] = {}
+        for problem in self.found:
+            first.setdefault(problem.path, problem)
+        return sorted(first.values())
+
+
+class InvalidConfiguration(Exception):
+    """The file cannot be used; `problems` says all that is wrong with it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(f"{len(problems)} problem(s) in the configuration")
+        self.problems = problems

@@ -1,0 +1,181 @@
+"""The shape of the configuration: what each key is, its range and its default.
+
+Units are in the names. `config.example.yaml` says what each key means; a test
+holds the two together.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from backends.settings import MemorySettings, StoreSettings
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
+AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
+Host = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(min_length=1)]
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+Limit = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+MasterKey = Annotated[str, Meta(min_length=32)]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
+
+
+class Section(Struct, frozen=True, forbid_unknown_fields=True):
+    """A mapping in the file."""
+
+
+class TlsSettings(Section, frozen=True):
+    certificate: Text
+    key: Text
+
+
+class DataListener(Section, frozen=True):
+    host: Host = "127.0.0.1"
+    port: Port = 8080
+    reuse_port: bool = False
+    tls: TlsSettings | None = None
+
+
+class OpsListener(Section, frozen=True):
+    host: Host = "127.0.0.1"
+    port: Port = 9090
+
+
+class ControlListener(Section, frozen=True):
+    host: Host = "127.0.0.1"
+    port: Port = 8081
+
+
+class ListenSettings(Section, frozen=True):
+    data: DataListener = DataListener()
+    ops: OpsListener = OpsListener()
+    control: ControlListener = ControlListener()
+
+
+class ControlSettings(Section, frozen=True):
+    tokens: list[Text] = field(default_factory=list)
+
+
+class StaticCredential(Section, frozen=True):
+    access_key_id: Annotated[str, Meta(pattern=r"^[!-.0-~]{1,128}\Z")]
+    secret_access_key: Text
+    role: Text
+
+
+class SessionSettings(Section, frozen=True):
+    master_keys: Annotated[list[MasterKey], Meta(min_length=1)]
+    max_ttl_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 43_200
+
+
+class TrustedProxySettings(Section, frozen=True):
+    caller_header: HeaderName = "X-KVS-Caller-Arn"
+    secret_header: HeaderName = "X-KVS-Proxy-Secret"  # noqa: S105 - a name
+    secret: Annotated[str, Meta(min_length=16)] | None = None
+    networks: list[Text] = field(default_factory=list)
+
+
+class CredentialSettings(Section, frozen=True):
+    static: list[StaticCredential] = field(default_factory=list)
+    session: SessionSettings | None = None
+    trusted_proxy: TrustedProxySettings | None = None
+
+
+class SignatureSettings(Section, frozen=True):
+    mode: Literal["required", "off"] = "required"
+    allow_public: bool = False
+    clock_skew_seconds: Annotated[int, Meta(ge=1, le=900)] = 300
+    approved_roles: list[Text] = field(default_factory=lambda: ["arn:aws:iam::*:role/managed-app-*"])
+    credentials: CredentialSettings = CredentialSettings()
+
+
+class LimitSettings(Section, frozen=True):
+    body_bytes: Annotated[int, Meta(ge=1, le=131_072)] = 131_072
+    key_bytes: Annotated[int, Meta(ge=1, le=512)] = 512
+    value_bytes: Annotated[int, Meta(ge=1, le=65_536)] = 65_536
+    min_ttl_seconds: Annotated[int, Meta(ge=1, le=60)] = 60
+    max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
+    default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
+
+
+class RateLimitSettings(Section, frozen=True):
+    requests_per_minute: Limit = 600
+    on_failure: Literal["refuse", "allow"] = "refuse"
+
+
+class DirectorySettings(Section, frozen=True):
+    cache_ttl_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10
+    stale_ttl_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 600
+    rotation_overlap_seconds: Annotated[int, Meta(ge=0, le=2_592_000)] = 0
+    max_tables: Annotated[int, Meta(ge=0, le=1000)] = 3
+
+
+class RuntimeSettings(Section, frozen=True):
+    variable_prefix: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,31}\Z")] = "SERVICE"
+
+
+class DeclaredTable(Section, frozen=True):
+    name: TableName
+    token: Text | None = None
+    token_sha256: Sha256 | None = None
+    minute_limit: Limit | None = None
+
+
+class DeclaredAppSettings(Section, frozen=True):
+    org: Name
+    app: Name
+    type: AppType
+    env: Name = "production"
+    status: Literal["active", "inactive"] = "active"
+    requests_per_minute: Limit | None = None
+    max_tables: Annotated[int, Meta(ge=0, le=1000)] | None = None
+    tables: list[DeclaredTable] = field(default_factory=list)
+
+
+class MeteringSettings(Section, frozen=True):
+    max_series: Annotated[int, Meta(ge=21, le=10_000_000)] = 100_000
+    idle_seconds: Annotated[float, Meta(ge=1, le=31_536_000)] = 3600
+
+
+class LoggingSettings(Section, frozen=True):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    access: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
+class EdgeSettings(Section, frozen=True):
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
+    head_seconds: Seconds = 5
+    body_seconds: Seconds = 10
+    idle_seconds: Seconds = 75
+    write_seconds: Seconds = 10
+
+
+class ShutdownSettings(Section, frozen=True):
+    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10
+    grace_seconds: Annotated[float, Meta(ge=0, le=3600)] = 30
+
+
+class Settings(Section, frozen=True):
+    """The whole file. Only `region` has no default."""
+
+    region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+    public_url: Annotated[str, Meta(pattern=r"^https?://[!-~]+\Z")] = "http://127.0.0.1:8080"
+    public_hosts: list[Text] = field(default_factory=list)
+    listen: ListenSettings = ListenSettings()
+    control: ControlSettings = ControlSettings()
+    signature: SignatureSettings = SignatureSettings()
+    limits: LimitSettings = LimitSettings()
+    rate_limit: RateLimitSettings = RateLimitSettings()
+    store: StoreSettings = MemorySettings()
+    counters: StoreSettings | None = None
+    directory: DirectorySettings = DirectorySettings()
+    runtime: RuntimeSettings = RuntimeSettings()
+    apps: list[DeclaredAppSettings] = field(default_factory=list)
+    metering: MeteringSettings = MeteringSettings()
+    logging: LoggingSettings = LoggingSettings()
+    edge: EdgeSettings = EdgeSettings()
+    readiness: Literal["reached_once", "strict"] = "reached_once"
+    shutdown: ShutdownSettings = ShutdownSettings()

@@ -1,0 +1,130 @@
+"""Session credentials that need no database: a token signed with a master key, a secret derived from both.
+
+token     base64url(claims) "." base64url(HMAC-SHA256(master key, claims))
+secret    base64url(HMAC-SHA256(master key, "secret" + token))
+
+Claims are a JSON object, so they begin with a brace and can never be taken for
+the label "secret". Who sees a token cannot compute its secret. The first master
+key issues, all verify; the token names its key by an identifier derived from it.
+"""
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from secrets import choice
+from string import ascii_uppercase, digits
+
+import msgspec
+from cachetools import LRUCache
+from msgspec import Struct
+
+from gateway.credentials.keyring import Credentials
+from gateway.errors import ExpiredCredentials, InvalidCredentials
+from gateway.model import Caller, Environment
+
+_MAX_TOKEN_BYTES = 4096
+_CACHED_SESSIONS = 10_000
+
+
+class Claims(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a session token says. Times are seconds since 1970."""
+
+    key_id: str
+    access_key_id: str
+    role: str
+    issued_at: int
+    expires_at: int
+    environment: Environment | None = None
+
+
+class IssuedSession(Struct, frozen=True):
+    """What the function that will sign with it needs; shown once."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str
+    expires_at_seconds: int
+
+
+class _Session(Struct, frozen=True):
+    credentials: Credentials
+    access_key_id: str
+    expires_at_seconds: int
+
+
+class SessionCredentials:
+    """Issues and opens session credentials. `now_seconds` is wall time."""
+
+    def __init__(self, master_keys: Sequence[str], now_seconds: Callable[[], int]) -> None:
+        self._master_keys = {_key_id(key.encode()): key.encode() for key in master_keys}
+        self._now_seconds = now_seconds
+        self._opened: LRUCache[bytes, _Session] = LRUCache(_CACHED_SESSIONS)
+
+    def issue(self, role: str, ttl_seconds: int, environment: Environment | None) -> IssuedSession:
+        """New credentials for `role`, made with the first master key."""
+        key_id, master_key = next(iter(self._master_keys.items()))
+        now_seconds = self._now_seconds()
+        claims = Claims(
+            key_id=key_id,
+            access_key_id="ASIA" + "".join(choice(ascii_uppercase + digits) for _ in range(16)),
+            role=role,
+            issued_at=now_seconds,
+            expires_at=now_seconds + ttl_seconds,
+            environment=environment,
+        )
+        text = msgspec.json.encode(claims)
+        token = _encode(text) + b"." + _encode(hmac.digest(master_key, text, "sha256"))
+        return IssuedSession(
+            access_key_id=claims.access_key_id,
+            secret_access_key=_derive_secret(master_key, token).decode(),
+            session_token=token.decode(),
+            expires_at_seconds=claims.expires_at,
+        )
+
+    def open(self, session_token: bytes, access_key_id: str) -> Credentials:
+        """The credentials inside. Raises InvalidCredentials or ExpiredCredentials."""
+        session = self._opened.get(session_token)
+        if session is None:
+            session = self._opened[session_token] = self._verify(session_token)
+        if session.access_key_id != access_key_id:
+            raise InvalidCredentials
+        if session.expires_at_seconds <= self._now_seconds():
+            raise ExpiredCredentials
+        return session.credentials
+
+    def _verify(self, token: bytes) -> _Session:
+        if len(token) > _MAX_TOKEN_BYTES:
+            raise InvalidCredentials
+        encoded_claims, _, encoded_proof = token.partition(b".")
+        text, proof = _decode(encoded_claims), _decode(encoded_proof)
+        try:
+            claims = msgspec.json.decode(text, type=Claims)
+        except (msgspec.DecodeError, RecursionError):
+            raise InvalidCredentials from None
+        master_key = self._master_keys.get(claims.key_id)
+        if master_key is None or not hmac.compare_digest(hmac.digest(master_key, text, "sha256"), proof):
+            raise InvalidCredentials
+        credentials = Credentials(_derive_secret(master_key, token), Caller(claims.role, claims.environment))
+        return _Session(credentials, claims.access_key_id, claims.expires_at)
+
+
+def _key_id(master_key: bytes) -> str:
+    return hmac.digest(master_key, b"key id", "sha256").hex()[:16]
+
+
+def _derive_secret(master_key: bytes, token: bytes) -> bytes:
+    return _encode(hmac.digest(master_key, b"secret" + token, "sha256"))
+
+
+def _encode(data: bytes) -> bytes:
+    return urlsafe_b64encode(data).rstrip(b"=")
+
+
+def _decode(text: bytes) -> bytes:
+    try:
+        data = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    except ValueError:
+        raise InvalidCredentials from None
+    if _encode(data) != text:
+        raise InvalidCredentials
+    return data

@@ -1,0 +1,56 @@
+"""A proxy in front that has verified the signature (Amazon API Gateway with IAM authorization).
+
+It is believed only if everything that is configured holds: the shared secret in
+its header, the address it calls from. From anyone else both headers are dropped.
+"""
+
+import hmac
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from gateway.credentials.roles import role_of
+from gateway.errors import IncompleteSignature
+from gateway.headers import Headers
+from gateway.model import Caller
+
+Network = IPv4Network | IPv6Network
+
+
+class TrustedProxy:
+    """At least one of `secret` and `networks` must be given; header names are lower-case."""
+
+    def __init__(
+        self, *, caller_header: bytes, secret_header: bytes, secret: bytes | None, networks: Sequence[Network]
+    ) -> None:
+        self._caller_header = caller_header
+        self._secret_header = secret_header
+        self._secret = secret
+        self._networks = networks
+
+    def vouched_caller(self, headers: Headers, peer: str) -> Caller | None:
+        """The caller that a believed proxy names, or None if this is not one or it names none."""
+        if any(map(headers.is_repeated, (self._caller_header, self._secret_header))):
+            raise IncompleteSignature("A header of the trusted proxy was sent more than once.")
+        arn = headers.get(self._caller_header)
+        if not arn or not self._is_believed(headers, peer):
+            return None
+        return Caller(role_of(arn.decode("latin-1")))
+
+    def strip(self, headers: Headers) -> Headers:
+        """The headers as they count for a caller that the proxy does not vouch for."""
+        if headers.get(self._caller_header) is None and headers.get(self._secret_header) is None:
+            return headers
+        return headers.without(self._caller_header, self._secret_header)
+
+    def _is_believed(self, headers: Headers, peer: str) -> bool:
+        if self._secret is not None:
+            sent = headers.get(self._secret_header) or b""
+            if not hmac.compare_digest(sent, self._secret):
+                return False
+        return not self._networks or any(_address(peer) in network for network in self._networks)
+
+
+def _address(peer: str) -> IPv4Address | IPv6Address:
+    """The peer's address; one that reached an IPv6 listener over IPv4 counts as what it is."""
+    address = ip_address(peer)
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,143 @@
+"""Bindings as the data plane sees them: cached, with a bound on how stale they may be.
+
+A binding read from the store is used for `cache_ttl_ms` and then read again, by
+one request however many wait for it. While the store is down, what was known
+keeps working for `stale_ttl_ms` after it was last read; unknown tokens get AuthUnavailable.
+"""
+
+import asyncio
+
+from cachetools import LRUCache
+from msgspec import Struct
+
+from backends.clock import Clock
+from backends.errors import BackendError
+from backends.interface import RecordStore
+from gateway.directory.declared import DeclaredApps
+from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, decode, token_name
+from gateway.directory.tokens import digest_of, is_well_formed
+from gateway.errors import AuthUnavailable
+from gateway.model import Binding, Environment
+
+_CACHED_BINDINGS = 100_000
+_CACHED_UNKNOWN = 10_000
+_RETRY_MS = 1000
+
+
+class CacheCounts(Struct):
+    """How resolutions of managed tokens were answered since the start."""
+
+    hits: int = 0
+    misses: int = 0
+    stale: int = 0
+
+
+class _Known(Struct):
+    binding: Binding
+    fresh_until_ms: int
+    stale_until_ms: int
+
+
+class CachedBindings:
+    """Resolves tokens. Times are monotonic, except the end of a retiring token (wall clock)."""
+
+    def __init__(
+        self,
+        *,
+        declared: DeclaredApps,
+        records: RecordStore,
+        clock: Clock,
+        default_limit: int,
+        cache_ttl_ms: int,
+        stale_ttl_ms: int,
+    ) -> None:
+        self._declared = declared
+        self._records = records
+        self._clock = clock
+        self._default_limit = default_limit
+        self._cache_ttl_ms = cache_ttl_ms
+        self._stale_ttl_ms = stale_ttl_ms
+        self._known: LRUCache[bytes, _Known] = LRUCache(_CACHED_BINDINGS)
+        self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
+        self._reading: dict[bytes, asyncio.Task[Binding | None]] = {}
+        self.counts = CacheCounts()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def resolve(self, token: bytes) -> Binding | None:
+        """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
+        digest = digest_of(token)
+        binding = self._declared.binding(digest)
+        if binding is not None:
+            return binding
+        known = self._known.get(digest)
+        if known is not None and self._clock.monotonic_ms() < known.fresh_until_ms:
+            self.counts.hits += 1
+            return self._unless_ended(known.binding)
+        if known is None and not is_well_formed(token):
+            return None
+        return self._unless_ended(await self._read_or_stale(digest, known))
+
+    def forget(self, environment: Environment) -> None:
+        """Let nothing known of this app environment be used again: it was changed here, just now."""
+        self._reading.clear()
+        for digest, known in list(self._known.items()):
+            if known.binding.environment == environment:
+                del self._known[digest]
+
+    def _unless_ended(self, binding: Binding | None) -> Binding | None:
+        if binding is None or binding.valid_until_ms is None:
+            return binding
+        return binding if self._clock.wall_ms() < binding.valid_until_ms else None
+
+    async def _read_or_stale(self, digest: bytes, known: _Known | None) -> Binding | None:
+        now_ms = self._clock.monotonic_ms()
+        if known is None and self._unknown_until_ms.get(digest, 0) > now_ms:
+            self.counts.hits += 1
+            return None
+        try:
+            return await self._read_once(digest)
+        except BackendError as error:
+            if known is None or known.stale_until_ms <= now_ms:
+                raise AuthUnavailable from error
+            known.fresh_until_ms = min(now_ms + _RETRY_MS, known.stale_until_ms)
+            self.counts.stale += 1
+            return known.binding
+
+    async def _read_once(self, digest: bytes) -> Binding | None:
+        reading = self._reading.get(digest)
+        if reading is None:
+            self.counts.misses += 1
+            reading = self._reading[digest] = asyncio.create_task(self._read_and_keep(digest))
+        return await asyncio.shield(reading)
+
+    async def _read_and_keep(self, digest: bytes) -> Binding | None:
+        try:
+            binding = await self._read(digest)
+            if self._reading.get(digest) is asyncio.current_task():
+                self._keep(digest, binding)
+            return binding
+        finally:
+            if self._reading.get(digest) is asyncio.current_task():
+                del self._reading[digest]
+
+    async def _read(self, digest: bytes) -> Binding | None:
+        sha256 = digest.hex()
+        pointer = await self._records.read(token_name(sha256))
+        if pointer is None:
+            return None
+        record = await self._records.read(app_name(decode(pointer, TokenRecord).environment))
+        if record is None:
+            return None
+        return binding_of(decode(record, AppRecord), sha256, self._default_limit)
+
+    def _keep(self, digest: bytes, binding: Binding | None) -> None:
+        now_ms = self._clock.monotonic_ms()
+        if binding is None:
+            self._known.pop(digest, None)
+            self._unknown_until_ms[digest] = now_ms + self._cache_ttl_ms
+        else:
+            self._known[digest] = _Known(
+                binding, now_ms + self._cache_ttl_ms, now_ms + self._cache_ttl_ms + self._stale_ttl_ms
+            )

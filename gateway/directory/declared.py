@@ -1,0 +1,36 @@
+"""Apps from the configuration file: known from the start, never changed, never in the store."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from gateway.directory.records import AppRecord, bind
+from gateway.model import Binding, Environment
+
+
+class DeclaredApps:
+    """The file's apps, by environment, and their bindings, by token digest."""
+
+    def __init__(self, apps: Sequence[AppRecord], default_limit: int) -> None:
+        self._apps = {app.environment: app for app in apps}
+        self._bindings = {
+            bytes.fromhex(table.token_sha256): bind(app, table, default_limit)
+            for app in apps
+            for table in app.tables
+        }
+
+    def find(self, environment: Environment) -> AppRecord | None:
+        """The declared app, if it is one."""
+        return self._apps.get(environment)
+
+    def all(self, org: str | None = None) -> list[AppRecord]:
+        """Every declared app environment, of one organization if named."""
+        return [app for app in self._apps.values() if org in (None, app.environment.org)]
+
+    def binding(self, digest: bytes) -> Binding | None:
+        """What the token with this digest stands for, if it was declared."""
+        return self._bindings.get(digest)
+
+
+def declared_table_id(environment: Environment, table_name: str) -> str:
+    """The same for every replica and every start, so that entries survive both."""
+    return f"decl_{sha256(f'{environment}/{table_name.upper()}'.encode()).hexdigest()[:32]}"

@@ -1,0 +1,84 @@
+"""Declared and managed apps side by side, as the control plane sees them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+from gateway.directory.bindings import CachedBindings
+from gateway.directory.declared import DeclaredApps
+from gateway.directory.errors import DeclaredApp
+from gateway.directory.managed import ManagedApps
+from gateway.directory.records import AppRecord
+from gateway.model import Environment
+
+
+class Directory:
+    """Every rule of the control plane. Each change is in force on this replica when the call returns."""
+
+    def __init__(self, declared: DeclaredApps, managed: ManagedApps, bindings: CachedBindings) -> None:
+        self._declared = declared
+        self._managed = managed
+        self._bindings = bindings
+        self.changed = asyncio.Event()
+
+    async def find(self, environment: Environment) -> AppRecord:
+        """The app. Raises AppNotFound."""
+        return self._declared.find(environment) or await self._managed.find(environment)
+
+    async def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:
+        """Every app environment; where a managed app was later declared, the declared one counts."""
+        for app in self._declared.all(org):
+            yield app
+        async for app in self._managed.all(org):
+            if self._declared.find(app.environment) is None:
+                yield app
+
+    async def register(self, app: AppRecord) -> tuple[AppRecord, bool]:
+        """Create or change; the second value tells whether the app is new."""
+        with self._changing(app.environment):
+            created = await self._managed.register(app)
+            return await self._managed.find(app.environment), created
+
+    async def remove(self, environment: Environment) -> None:
+        """Remove the app with its tables."""
+        with self._changing(environment):
+            await self._managed.remove(environment)
+
+    async def suspend(self, environment: Environment) -> AppRecord:
+        """Refuse all calls of the app until it is resumed."""
+        with self._changing(environment):
+            return await self._managed.suspend(environment)
+
+    async def resume(self, environment: Environment) -> AppRecord:
+        """Serve the app again."""
+        with self._changing(environment):
+            return await self._managed.resume(environment)
+
+    async def create_table(
+        self, environment: Environment, name: str, minute_limit: int | None
+    ) -> tuple[AppRecord, str]:
+        """The app with its new table, and the table's token."""
+        with self._changing(environment):
+            return await self._managed.create_table(environment, name, minute_limit)
+
+    async def rotate_table(
+        self, environment: Environment, name: str, overlap_seconds: int
+    ) -> tuple[AppRecord, str]:
+        """The app, and the table's new token."""
+        with self._changing(environment):
+            return await self._managed.rotate_table(environment, name, overlap_seconds)
+
+    async def delete_table(self, environment: Environment, name: str) -> None:
+        """Remove the table; its entries are reclaimed in the background."""
+        with self._changing(environment):
+            await self._managed.delete_table(environment, name)
+
+    @contextmanager
+    def _changing(self, environment: Environment) -> Iterator[None]:
+        if self._declared.find(environment) is not None:
+            raise DeclaredApp
+        try:
+            yield
+        finally:  # a change that failed may still have reached the store
+            self._bindings.forget(environment)
+            self.changed.set()

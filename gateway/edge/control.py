@@ -1,0 +1,112 @@
+"""The control listener: who may manage, which call it is, and one audit line per change."""
+
+import hmac
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+from aiohttp import web
+from msgspec import Struct
+
+from backends.errors import BackendError
+from gateway.answers import Answer, refuse
+from gateway.config.settings import EdgeSettings
+from gateway.directory.errors import DirectoryRefusal, Unauthorized
+from gateway.edge.fields import Fields, parse_object
+from gateway.edge.reading import read_body
+from gateway.edge.responding import Responder
+from gateway.errors import AuthUnavailable, InternalError, MethodNotAllowed, NotFound, Refusal
+from gateway.faults import describe_fault
+from gateway.headers import Headers
+
+log = logging.getLogger("kvs.control")
+audit_log = logging.getLogger("kvs.audit")
+
+_MAX_BODY_BYTES = 65_536
+
+
+class ControlCall(Struct, frozen=True):
+    """One authorized request: the path's variable parts, the query, the body's fields."""
+
+    parts: tuple[str, ...]
+    query: str
+    fields: Fields
+
+
+class Done(Struct, frozen=True):
+    """What a call answers; `audit` is set for a change and says what was done to what."""
+
+    status: int
+    body: object = None
+    audit: dict[str, object] | None = None
+
+
+Endpoint = Callable[[ControlCall], Awaitable[Done]]
+Routes = Sequence[tuple[str, dict[str, Endpoint]]]
+
+
+class ControlEdge:
+    """Serves `routes`: a path pattern whose groups are its variable parts, and an endpoint per method."""
+
+    def __init__(
+        self, *, tokens: Sequence[str], routes: Routes, responder: Responder, settings: EdgeSettings
+    ) -> None:
+        self._tokens = [token.encode() for token in tokens]
+        self._routes = [(re.compile(pattern), methods) for pattern, methods in routes]
+        self._responder = responder
+        self._settings = settings
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request of the control listener."""
+        headers = Headers(request.raw_headers)
+        request_id = self._responder.request_id(headers)
+        try:
+            answer = await self._answer(request, headers, request_id)
+        except Refusal as refusal:
+            answer = refuse(refusal)
+        except DirectoryRefusal as refusal:
+            answer = _json(refusal.status, {"error": refusal.code})
+        except BackendError as error:
+            log.warning("the directory's store failed", extra={"fields": describe_fault(error)})
+            answer = refuse(AuthUnavailable())
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            answer = refuse(InternalError())
+        return self._responder.respond(request, answer, request_id)
+
+    async def _answer(self, request: web.BaseRequest, headers: Headers, request_id: str) -> Answer:
+        token_number = self._authorize(headers)
+        endpoint, parts, query = self._route(request)
+        body = await read_body(request, headers, _MAX_BODY_BYTES, self._settings.body_seconds)
+        done = await endpoint(ControlCall(parts, query, parse_object(body)))
+        if done.audit is not None:
+            who = {"control_token": token_number, "peer": request.remote, "request_id": request_id}
+            audit_log.info("change", extra={"fields": {**done.audit, **who}})
+        return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
+
+    def _authorize(self, headers: Headers) -> int:
+        """The position, from 1, of the configured token that was sent. Takes the same time for each."""
+        field = headers.get(b"authorization")
+        if not field:
+            raise Unauthorized("missing_token")
+        scheme, _, token = field.partition(b" ")
+        matches = [hmac.compare_digest(token.strip(), known) for known in self._tokens]
+        if scheme.lower() != b"bearer" or headers.is_repeated(b"authorization") or not any(matches):
+            raise Unauthorized("invalid_token")
+        return matches.index(True) + 1
+
+    def _route(self, request: web.BaseRequest) -> tuple[Endpoint, tuple[str, ...], str]:
+        path, _, query = request.raw_path.partition("?")
+        for pattern, methods in self._routes:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                endpoint = methods.get(request.method)
+                if endpoint is None:
+                    raise MethodNotAllowed(", ".join(methods))
+                return endpoint, match.groups(), query
+        raise NotFound
+
+
+def _json(status: int, body: object) -> Answer:
+    return Answer(status, msgspec.json.encode(body))

@@ -1,0 +1,125 @@
+"""The data listener: stages 1 and 2 of the contract, then the pipeline; one line of accounting at the end."""
+
+import asyncio
+import logging
+from random import random
+from time import perf_counter
+
+from aiohttp import web
+
+from gateway.answers import Answer, refuse
+from gateway.config.settings import EdgeSettings
+from gateway.edge.reading import read_body
+from gateway.edge.responding import Responder
+from gateway.errors import MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
+from gateway.headers import Headers
+from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
+from gateway.model import Call, Operation, TenantLabels
+from gateway.pipeline import Pipeline
+
+log = logging.getLogger("kvs.access")
+
+ROUTES = {f"/v1/{operation}": operation for operation in Operation}
+
+
+class DataEdge:
+    """Serves calls."""
+
+    def __init__(
+        self,
+        *,
+        pipeline: Pipeline,
+        responder: Responder,
+        metrics: ServiceMetrics,
+        settings: EdgeSettings,
+        body_bytes: int,
+        access_share: float,
+    ) -> None:
+        self._pipeline = pipeline
+        self._responder = responder
+        self._metrics = metrics
+        self._settings = settings
+        self._body_bytes = body_bytes
+        self._access_share = access_share
+        self._in_flight: set[asyncio.Task[object]] = set()
+        metrics.watch_gauge("kvs_requests_in_flight", "Requests being served.", lambda: len(self._in_flight))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being served."""
+        return not self._in_flight
+
+    def stop(self) -> None:
+        """Answer everything in flight with 503 now."""
+        for task in self._in_flight:
+            task.cancel()
+
+    def count_refusal(self, refusal: Refusal) -> None:
+        """Account for what was refused before it was a request."""
+        self._metrics.answered(OTHER_OPERATION, refusal.status, refusal.code, 0.0)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request of the data listener."""
+        started = perf_counter()
+        task = asyncio.current_task()
+        assert task is not None
+        headers = Headers(request.raw_headers)
+        tenant: TenantLabels | None = None
+        try:
+            if len(self._in_flight) >= self._settings.max_in_flight:
+                raise Overloaded
+            self._in_flight.add(task)
+            call = await self._receive(request, headers)
+            answer, tenant = await self._pipeline.serve(call)
+        except Refusal as refusal:
+            answer = refuse(refusal)
+        except asyncio.CancelledError:
+            answer = refuse(ShuttingDown())
+        finally:
+            self._in_flight.discard(task)
+        return self._respond(request, headers, answer, tenant, started)
+
+    async def _receive(self, request: web.BaseRequest, headers: Headers) -> Call:
+        operation = _route(request)
+        body = await read_body(request, headers, self._body_bytes, self._settings.body_seconds)
+        target = request.raw_path.encode("utf-8", "surrogateescape")
+        return Call(operation, target, headers, body, request.remote or "")
+
+    def _respond(
+        self,
+        request: web.BaseRequest,
+        headers: Headers,
+        answer: Answer,
+        tenant: TenantLabels | None,
+        started: float,
+    ) -> web.StreamResponse:
+        seconds = perf_counter() - started
+        operation = ROUTES.get(request.raw_path.partition("?")[0], OTHER_OPERATION)
+        self._metrics.answered(operation, answer.status, answer.code, seconds)
+        request_id = self._responder.request_id(headers)
+        if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
+            self._log(request_id, operation, answer, tenant, seconds)
+        return self._responder.respond(request, answer, request_id)
+
+    def _log(
+        self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float
+    ) -> None:
+        fields = {
+            "request_id": request_id,
+            "tenant": None if tenant is None else [tenant.org, tenant.app, tenant.env, tenant.table],
+            "operation": operation,
+            "status": answer.status,
+            "code": answer.code,
+            "duration_ms": round(seconds * 1000, 3),
+            "response_bytes": len(answer.body),
+        }
+        log.info("request", extra={"fields": fields})
+
+
+def _route(request: web.BaseRequest) -> Operation:
+    operation = ROUTES.get(request.raw_path.partition("?")[0])
+    if operation is None:
+        raise NotFound
+    if request.method != "POST":
+        raise MethodNotAllowed
+    return operation

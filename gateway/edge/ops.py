@@ -1,0 +1,79 @@
+"""The ops listener: liveness, readiness, metrics. Not for tenants; it has no authentication."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from aiohttp import web
+
+from gateway.answers import Answer, refuse
+from gateway.edge.responding import Responder
+from gateway.errors import MethodNotAllowed, NotFound, Refusal
+from gateway.headers import Headers
+from gateway.health import Health, Status
+from gateway.metering.exposition import CONTENT_TYPE, Exposition
+
+
+class OpsEdge:
+    """Serves probes and scrapes."""
+
+    def __init__(self, health: Health, exposition: Exposition, responder: Responder) -> None:
+        self._health = health
+        self._exposition = exposition
+        self._responder = responder
+        self._usage_scraped = asyncio.Event()
+        self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
+            "/livez": self._livez,
+            "/readyz": self._readyz,
+            "/metrics": self._metrics,
+            "/metrics/usage": self._metrics_usage,
+            "/metrics/service": self._metrics_service,
+        }
+
+    def next_scrape(self) -> asyncio.Event:
+        """Set by the first scrape of the tenant series that begins from now on, when it is complete."""
+        self._usage_scraped = asyncio.Event()
+        return self._usage_scraped
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request of the ops listener."""
+        try:
+            answer = await self._route(request)()
+        except Refusal as refusal:
+            answer = refuse(refusal)
+        request_id = self._responder.request_id(Headers(request.raw_headers))
+        return self._responder.respond(request, answer, request_id)
+
+    def _route(self, request: web.BaseRequest) -> Callable[[], Awaitable[Answer]]:
+        route = self._routes.get(request.raw_path.partition("?")[0])
+        if route is None:
+            raise NotFound
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed("GET, HEAD")
+        return route
+
+    async def _livez(self) -> Answer:
+        return Answer(200, b'{"status":"alive"}')
+
+    async def _readyz(self) -> Answer:
+        status = self._health.status
+        dependencies = {
+            name: "up" if is_up else "down" for name, is_up in self._health.dependencies().items()
+        }
+        body = msgspec.json.encode({"status": status, "dependencies": dependencies})
+        return Answer(200 if status is Status.READY else 503, body)
+
+    async def _metrics(self) -> Answer:
+        scraped = self._usage_scraped
+        text = await self._exposition.everything()
+        scraped.set()
+        return Answer(200, text, content_type=CONTENT_TYPE)
+
+    async def _metrics_usage(self) -> Answer:
+        scraped = self._usage_scraped
+        text = await self._exposition.usage()
+        scraped.set()
+        return Answer(200, text, content_type=CONTENT_TYPE)
+
+    async def _metrics_service(self) -> Answer:
+        return Answer(200, await self._exposition.service(), content_type=CONTENT_TYPE)

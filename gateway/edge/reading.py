@@ -1,0 +1,67 @@
+"""What is read of a request beside its head: its id and its body."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from itertools import count
+from secrets import token_hex
+
+from aiohttp import StreamReader, web
+
+from gateway.errors import BadRequest, BodyTooLarge, RequestTimeout
+from gateway.headers import Headers
+
+_REQUEST_ID = b"x-request-id"
+_OWN_ID = re.compile(rb"[!-~]{1,128}")
+
+
+def request_ids() -> Callable[[Headers], str]:
+    """Finds a request's id: the client's own if it is 1 to 128 visible ASCII characters, else a new one."""
+    prefix = token_hex(8)
+    numbers = count(1)
+
+    def request_id(headers: Headers) -> str:
+        own = headers.get(_REQUEST_ID)
+        if own is None or headers.is_repeated(_REQUEST_ID) or not _OWN_ID.fullmatch(own):
+            return f"{prefix}-{next(numbers):08x}"
+        return own.decode()
+
+    return request_id
+
+
+async def read_body(request: web.BaseRequest, headers: Headers, max_bytes: int, max_seconds: float) -> bytes:
+    """The body as it was sent. A declared length that is too large is refused before a byte is read."""
+    declared = headers.get(b"content-length")
+    if declared is not None and int(declared) > max_bytes:
+        raise BodyTooLarge
+    content = request.content
+    try:
+        if content.is_eof():
+            body = content.read_nowait()
+        else:
+            _invite(request, headers)
+            async with asyncio.timeout(max_seconds):
+                body = await _read_slowly(content, max_bytes)
+    except TimeoutError:
+        raise RequestTimeout from None
+    except (web.RequestPayloadError, ConnectionError, asyncio.IncompleteReadError):
+        raise BadRequest from None
+    if len(body) > max_bytes:
+        raise BodyTooLarge
+    return body
+
+
+def _invite(request: web.BaseRequest, headers: Headers) -> None:
+    """Answer `Expect: 100-continue`: everything that can be refused without the body was not."""
+    expectation = headers.get(b"expect")
+    if expectation is not None and expectation.lower() == b"100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+async def _read_slowly(content: StreamReader, max_bytes: int) -> bytes:
+    body = bytearray()
+    while chunk := await content.readany():
+        body += chunk
+        if len(body) > max_bytes:
+            raise BodyTooLarge
+    return bytes(body)

@@ -1,0 +1,48 @@
+"""The last stage: an operation on the table that was granted, under an open meter.
+
+Here alone an entry's expiry is judged, so that all stores agree on its last millisecond.
+"""
+
+from typing import assert_never
+
+from backends.clock import Clock
+from backends.errors import BackendError
+from backends.interface import Entry, EntryStore
+from gateway.errors import StorageUnavailable
+from gateway.metering.meter import Reading
+from gateway.model import Delete, Deleted, Found, Get, Missing, Outcome, Put, Request, Stored
+
+
+class Executor:
+    """Runs operations. An open `Reading` is the only key to a keyspace."""
+
+    def __init__(self, entries: EntryStore, clock: Clock) -> None:
+        self._entries = entries
+        self._clock = clock
+
+    async def execute(self, reading: Reading, request: Request) -> Outcome:
+        """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
+        try:
+            match request:
+                case Get(key):
+                    return self._judge(await self._entries.get(reading.keyspace, key))
+                case Put(key, value, ttl_seconds):
+                    await self._entries.put(reading.keyspace, key, self._entry(value, ttl_seconds))
+                    return Stored()
+                case Delete(key):
+                    await self._entries.delete(reading.keyspace, key)
+                    return Deleted()
+                case _ as unreachable:
+                    assert_never(unreachable)
+        except BackendError as error:
+            raise StorageUnavailable from error
+
+    def _entry(self, value: bytes, ttl_seconds: int | None) -> Entry:
+        return Entry(value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
+
+    def _judge(self, entry: Entry | None) -> Outcome:
+        if entry is None or (
+            entry.expires_at_ms is not None and entry.expires_at_ms <= self._clock.wall_ms()
+        ):
+            return Missing()
+        return Found(entry.value, entry.expires_at_ms)

@@ -1,0 +1,85 @@
+"""The one decorator per port: every call of a store is timed, and every failure counted as one."""
+
+from collections.abc import AsyncIterator, Awaitable
+from time import perf_counter
+from typing import TypeVar
+
+from backends.errors import BackendError
+from backends.interface import Charge, Entry, EntryStore, Keyspace, Record, RecordStore, WindowCounter
+from gateway.metering.service import ServiceMetrics
+
+Result = TypeVar("Result")
+
+
+class _Timer:
+    def __init__(self, metrics: ServiceMetrics, backend: str, operation: str) -> None:
+        self._ok = metrics.store_histogram(backend, operation, "ok")
+        self._error = metrics.store_histogram(backend, operation, "error")
+
+    async def time(self, call: Awaitable[Result]) -> Result:
+        started = perf_counter()
+        try:
+            result = await call
+        except BackendError:
+            self._error.observe(perf_counter() - started)
+            raise
+        self._ok.observe(perf_counter() - started)
+        return result
+
+
+class MeteredEntryStore:
+    """An `EntryStore` around another."""
+
+    def __init__(self, inner: EntryStore, metrics: ServiceMetrics, backend: str) -> None:
+        self._inner = inner
+        self._put = _Timer(metrics, backend, "put")
+        self._get = _Timer(metrics, backend, "get")
+        self._delete = _Timer(metrics, backend, "delete")
+        self._purge = _Timer(metrics, backend, "purge")
+
+    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
+        await self._put.time(self._inner.put(keyspace, key, entry))
+
+    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
+        return await self._get.time(self._inner.get(keyspace, key))
+
+    async def delete(self, keyspace: Keyspace, key: str) -> None:
+        await self._delete.time(self._inner.delete(keyspace, key))
+
+    async def purge(self, keyspace: Keyspace) -> None:
+        await self._purge.time(self._inner.purge(keyspace))
+
+
+class MeteredWindowCounter:
+    """A `WindowCounter` around another."""
+
+    def __init__(self, inner: WindowCounter, metrics: ServiceMetrics, backend: str) -> None:
+        self._inner = inner
+        self._charge = _Timer(metrics, backend, "charge")
+
+    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        return await self._charge.time(self._inner.charge(bucket, limit, window_ms))
+
+
+class MeteredRecordStore:
+    """A `RecordStore` around another. A list is timed from its first record to its last."""
+
+    def __init__(self, inner: RecordStore, metrics: ServiceMetrics, backend: str) -> None:
+        self._inner = inner
+        self._read = _Timer(metrics, backend, "read")
+        self._swap = _Timer(metrics, backend, "swap")
+        self._list = _Timer(metrics, backend, "list")
+
+    async def read(self, name: str) -> Record | None:
+        return await self._read.time(self._inner.read(name))
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        return await self._swap.time(self._inner.swap(name, document, expected))
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        for record in await self._list.time(_collect(self._inner.list(prefix))):
+            yield record
+
+
+async def _collect(records: AsyncIterator[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    return [record async for record in records]

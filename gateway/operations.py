@@ -1,0 +1,120 @@
+"""Stage 7: from a body to an operation that is valid by construction. Specification sections 2, 4 and 8.
+
+The order of checks is contract: content type, JSON, key, value, TTL. A value is
+never decoded: it is checked to be JSON and kept as the bytes that were sent.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import count
+
+import msgspec
+from msgspec import Raw, Struct
+
+from gateway.errors import InvalidContentType, InvalidJson, InvalidKey, InvalidTtl, InvalidValue
+from gateway.headers import Headers
+from gateway.limits import Limits
+from gateway.model import Call, Delete, Get, Operation, Put, Request
+
+_CONTENT_TYPE = b"application/json"
+_INTEGER = re.compile(rb"0|[1-9][0-9]{0,9}")
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""Escapes in JSON text: pairs of surrogates, a lone surrogate (its digits are the group), any other."""
+
+_ABSENT = Raw()
+
+
+class _Body(Struct):
+    key: Raw = _ABSENT
+    value: Raw = _ABSENT
+    ttl_seconds: Raw = msgspec.field(default=_ABSENT, name="ttlSeconds")
+
+
+_body_decoder = msgspec.json.Decoder(_Body)
+_text_decoder = msgspec.json.Decoder(str)
+
+
+def parse(call: Call, limits: Limits) -> Request:
+    """The operation in the call's body. Raises the first of the five content refusals that applies."""
+    _check_content_type(call.headers)
+    body = _decode(call.body)
+    key = _key(body.key, limits.key_bytes)
+    match call.operation:
+        case Operation.PUT:
+            return Put(key, _value(body.value, limits.value_bytes), _ttl_seconds(body.ttl_seconds, limits))
+        case Operation.GET:
+            return Get(key)
+        case Operation.DELETE:
+            return Delete(key)
+
+
+def _check_content_type(headers: Headers) -> None:
+    media_type = (headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
+    coding = headers.get(b"content-encoding")
+    if media_type != _CONTENT_TYPE or (coding is not None and coding.lower() != b"identity"):
+        raise InvalidContentType
+
+
+def _decode(body: bytes) -> _Body:
+    try:
+        body.decode()  # msgspec skips over strings that nobody reads, well-formed or not
+        return _body_decoder.decode(body)
+    except RecursionError:
+        raise InvalidJson from None
+    except ValueError:
+        return _decode_lone_surrogates(body)
+
+
+def _decode_lone_surrogates(body: bytes) -> _Body:
+    r"""Decode what msgspec refuses and RFC 8259 allows: `\ud800` without its other half.
+
+    Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
+    """
+    spelling = next(letters for letters in _spellings() if letters not in body)
+    try:
+        decoded = _body_decoder.decode(
+            _ESCAPE.sub(
+                lambda escape: spelling + escape[1] if escape[1] else escape[0], body.decode().encode()
+            )
+        )
+    except (ValueError, RecursionError):
+        raise InvalidJson from None
+    if spelling in bytes(decoded.key):
+        raise InvalidKey
+    decoded.value = Raw(bytes(decoded.value).replace(spelling, rb"\u"))
+    return decoded
+
+
+def _spellings() -> Iterator[bytes]:
+    return (b"lone" + b"x" * length for length in count())
+
+
+def _key(raw: Raw, max_bytes: int) -> str:
+    try:
+        key = _text_decoder.decode(raw)
+    except msgspec.DecodeError:
+        raise InvalidKey from None
+    if not key or len(key.encode()) > max_bytes:
+        raise InvalidKey
+    return key
+
+
+def _value(raw: Raw, max_bytes: int) -> bytes:
+    value = bytes(raw)
+    if not value or len(value) > max_bytes:
+        raise InvalidValue
+    return value
+
+
+def _ttl_seconds(raw: Raw, limits: Limits) -> int | None:
+    text = bytes(raw)
+    if not text:
+        return limits.default_ttl_seconds
+    if not _INTEGER.fullmatch(text):
+        raise InvalidTtl
+    ttl_seconds = int(text)
+    if not limits.min_ttl_seconds <= ttl_seconds <= limits.max_ttl_seconds:
+        raise InvalidTtl
+    return ttl_seconds

@@ -1,0 +1,73 @@
+"""The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
+
+A window's count only rises, so "over the limit" holds until it closes and is
+remembered here; "allowed" never is. The store is asked once per decision.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cachetools import LRUCache
+
+from backends.errors import BackendError
+from backends.interface import WindowCounter
+from gateway.errors import QuotaUnavailable, RateLimited
+from gateway.limits import WINDOW_MS
+from gateway.model import Budget, Grant
+
+_REMEMBERED_VERDICTS = 10_000
+
+
+class GrantCharge(Protocol):
+    """Decides whether a grant may be used once more in this window."""
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited or QuotaUnavailable."""
+        ...
+
+
+class RateLimit:
+    """Charges a grant's budgets in order. `now_ms` is monotonic."""
+
+    def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
+        self._counters = counters
+        self._now_ms = now_ms
+        self._closed_until: LRUCache[Budget, int] = LRUCache(_REMEMBERED_VERDICTS)
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
+        for budget in grant.budgets:
+            await self._charge(budget)
+
+    async def _charge(self, budget: Budget) -> None:
+        if budget in self._closed_until:
+            remaining_ms = self._closed_until[budget] - self._now_ms()
+            if remaining_ms > 0:
+                raise RateLimited(_whole_seconds(remaining_ms))
+            del self._closed_until[budget]
+        asked_at_ms = self._now_ms()
+        try:
+            charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
+        except BackendError as error:
+            raise QuotaUnavailable from error
+        if not charge.admitted:
+            self._closed_until[budget] = asked_at_ms + charge.closes_in_ms
+            raise RateLimited(_whole_seconds(charge.closes_in_ms))
+
+
+class LenientRateLimit:
+    """`on_failure: allow`: where counters and data live apart, a dead counter need not stop the data."""
+
+    def __init__(self, strict: RateLimit) -> None:
+        self._strict = strict
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited."""
+        try:
+            await self._strict.charge(grant)
+        except QuotaUnavailable:
+            return
+
+
+def _whole_seconds(remaining_ms: int) -> int:
+    return min(max(-(-remaining_ms // 1000), 1), WINDOW_MS // 1000)

@@ -1,0 +1,64 @@
+"""Layer 1: who calls. Specification section 5, layer 1; rules in `gateway.sigv4`."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from gateway.credentials.keyring import Keyring
+from gateway.credentials.roles import ApprovedRoles
+from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.errors import CallerNotApproved
+from gateway.model import Call, Caller
+from gateway.sigv4 import Rules, SigningKeys, examine
+
+
+class CallerPolicy(Protocol):
+    """Finds out who calls."""
+
+    def verify(self, call: Call) -> Caller:
+        """The approved caller. Raises a SignatureRefusal."""
+        ...
+
+
+class SignaturePolicy:
+    """The caller's role, proved by signature or by a trusted proxy, and approved."""
+
+    def __init__(
+        self,
+        *,
+        rules: Rules,
+        keyring: Keyring,
+        roles: ApprovedRoles,
+        proxy: TrustedProxy | None,
+        now_seconds: Callable[[], int],
+    ) -> None:
+        self._rules = rules
+        self._keyring = keyring
+        self._roles = roles
+        self._proxy = proxy
+        self._now_seconds = now_seconds
+        self._keys = SigningKeys()
+
+    def verify(self, call: Call) -> Caller:
+        caller = self._vouched(call) or self._signed(call)
+        if not self._roles.approves(caller.role):
+            raise CallerNotApproved
+        return caller
+
+    def _vouched(self, call: Call) -> Caller | None:
+        return None if self._proxy is None else self._proxy.vouched_caller(call.headers, call.peer)
+
+    def _signed(self, call: Call) -> Caller:
+        headers = call.headers if self._proxy is None else self._proxy.strip(call.headers)
+        claim = examine(
+            b"POST", call.target, headers, call.body, rules=self._rules, now_seconds=self._now_seconds()
+        )
+        credentials = self._keyring.find(claim.access_key_id, claim.session_token)
+        self._keys.prove(claim, credentials.secret)
+        return credentials.caller
+
+
+class Unsigned:
+    """`signature.mode: off`: for development on a loopback address."""
+
+    def verify(self, call: Call) -> Caller:  # noqa: ARG002 - nothing is asked of it
+        return Caller("anyone")

@@ -1,0 +1,146 @@
+"""The rules of Signature V4 that need no secret, in the order in which they answer.
+
+Shape, region, service, scope, time, signed headers, host; then the caller looks
+up the key and proves the signature. What is refused and why stands in DESIGN.md.
+"""
+
+from hashlib import sha256
+from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
+
+from gateway.errors import (
+    IncompleteSignature,
+    InvalidHost,
+    InvalidRegion,
+    InvalidScope,
+    InvalidService,
+    MissingSignature,
+    SignatureExpired,
+)
+from gateway.headers import Headers
+from gateway.sigv4.authorization import (
+    ALGORITHM,
+    Authorization,
+    Credential,
+    parse_authorization,
+    parse_signed_headers,
+)
+from gateway.sigv4.canonical import canonical_request
+from gateway.sigv4.instant import basic_form, epoch_seconds, signing_date
+
+_TERMINATOR = "aws4_request"
+_CONTENT_HASH = b"x-amz-content-sha256"
+_ECHOED_CHARACTERS = 128
+
+
+class Rules(Struct, frozen=True):
+    """What this gateway accepts. An empty `public_hosts` accepts any Host that was signed."""
+
+    region: str
+    service: str = "execute-api"
+    skew_seconds: int = 300
+    public_hosts: frozenset[str] = frozenset()
+
+
+class Claim(Struct, frozen=True):
+    """Who the request says it is from, and what has to be proved."""
+
+    access_key_id: str
+    session_token: bytes | None
+    scope: bytes
+    string_to_sign: bytes
+    signature: bytes
+    declared_hash_holds: bool
+
+
+def examine(
+    method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: Rules, now_seconds: int
+) -> Claim:
+    """Check everything but the signature itself. Raises the first SignatureRefusal that applies."""
+    authorization = _read_authorization(target, headers)
+    date = signing_date(headers)
+    signed_at_seconds = epoch_seconds(date)
+    _check_scope(authorization.credential, rules, date.decode())
+    _check_time(signed_at_seconds, now_seconds, rules.skew_seconds)
+    signed_headers = parse_signed_headers(authorization.signed_headers)
+    _check_signed_headers(signed_headers, headers)
+    _check_host(headers, rules)
+    body_hash = sha256(body).hexdigest().encode()
+    request = canonical_request(method, target, headers, signed_headers, body_hash)
+    scope = authorization.credential.scope
+    return Claim(
+        access_key_id=authorization.credential.access_key_id,
+        session_token=headers.get(b"x-amz-security-token"),
+        scope=scope,
+        string_to_sign=b"\n".join((ALGORITHM, date, scope, sha256(request).hexdigest().encode())),
+        signature=authorization.signature,
+        declared_hash_holds=headers.get(_CONTENT_HASH) in (None, body_hash),
+    )
+
+
+def _read_authorization(target: bytes, headers: Headers) -> Authorization:
+    field = headers.get(b"authorization")
+    if field is None:
+        raise MissingSignature
+    if headers.is_repeated(b"authorization"):
+        raise IncompleteSignature("Authorization must be sent once.")
+    query = unquote_to_bytes(target.partition(b"?")[2]).lower()
+    if query.startswith(b"x-amz-") or b"&x-amz-" in query:
+        raise IncompleteSignature("Query-string authentication is not supported.")
+    return parse_authorization(field)
+
+
+def _check_scope(credential: Credential, rules: Rules, date: str) -> None:
+    if credential.region != rules.region:
+        region = credential.region[:_ECHOED_CHARACTERS]
+        raise InvalidRegion(f"Credential should be scoped to a valid region, not '{region}'.")
+    if credential.service != rules.service:
+        raise InvalidService(f"Credential should be scoped to correct service: '{rules.service}'.")
+    if credential.terminator != _TERMINATOR:
+        raise InvalidScope(f"Credential should be scoped with a valid terminator: '{_TERMINATOR}'.")
+    if credential.date != date[:8]:
+        raise InvalidScope("Date in Credential scope does not match YYYYMMDD from the request's date.")
+
+
+def _check_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) -> None:
+    if abs(signed_at_seconds - now_seconds) <= skew_seconds:
+        return
+    signed_at, now = basic_form(signed_at_seconds), basic_form(now_seconds)
+    if signed_at_seconds < now_seconds:
+        bound = basic_form(now_seconds - skew_seconds)
+        raise SignatureExpired(
+            f"Signature expired: {signed_at} is now earlier than {bound} ({now} - {skew_seconds} s.)"
+        )
+    bound = basic_form(now_seconds + skew_seconds)
+    raise SignatureExpired(
+        f"Signature not yet current: {signed_at} is still later than {bound} ({now} + {skew_seconds} s.)"
+    )
+
+
+def _check_signed_headers(signed_headers: tuple[bytes, ...], headers: Headers) -> None:
+    for name in signed_headers:
+        if headers.get(name) is None:
+            raise IncompleteSignature(f"'{_echo(name)}' is listed in SignedHeaders but was not sent.")
+    for name in headers.names():
+        if name.startswith(b"x-amz-") and name not in signed_headers and name != _CONTENT_HASH:
+            raise IncompleteSignature(f"'{_echo(name)}' must be a 'SignedHeader' in the AWS Authorization.")
+    content_hash = headers.get(_CONTENT_HASH)
+    if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
+        raise IncompleteSignature("X-Amz-Content-Sha256 must be the hash of the body.")
+
+
+def _check_host(headers: Headers, rules: Rules) -> None:
+    if rules.public_hosts:
+        host = _echo(headers.get(b"host") or b"").lower()
+        if strip_default_port(host) not in rules.public_hosts:
+            raise InvalidHost(f"Host '{host}' is not a name of this service.")
+
+
+def strip_default_port(host: str) -> str:
+    """A host name without the port that clients may or may not write."""
+    return host.removesuffix(":443").removesuffix(":80")
+
+
+def _echo(text: bytes) -> str:
+    return text[:_ECHOED_CHARACTERS].decode("latin-1")
