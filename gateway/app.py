@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from ipaddress import ip_network
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 from backends import open_backend
 from backends.clock import Clock, SystemClock
 from backends.interface import Backend
+from backends.settings import StoreSettings
 from gateway.config.settings import DeclaredAppSettings, Settings
 from gateway.credentials.keyring import Credentials, Keyring
 from gateway.credentials.roles import ApprovedRoles
@@ -47,6 +48,8 @@ from gateway.sigv4.verification import strip_default_port
 
 log = logging.getLogger("kvs.app")
 
+OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
+
 
 class App(Struct, frozen=True):
     """Everything that is wired, for `gateway.lifecycle` to run."""
@@ -74,11 +77,13 @@ class _Stores(Struct, frozen=True):
     dependencies: dict[str, Backend]
 
 
-async def build_app(settings: Settings, clock: Clock | None = None) -> App:
+async def build_app(
+    settings: Settings, clock: Clock | None = None, open_store: OpenStore = open_backend
+) -> App:
     """Wire an app. Nothing listens yet, and no store needs to be reachable."""
     clock = clock or SystemClock()
     metrics = ServiceMetrics()
-    stores = await _open_stores(settings, clock, metrics)
+    stores = await _open_stores(settings, clock, metrics, open_store)
     usage = Usage(
         max_series=settings.metering.max_series,
         idle_ms=_ms(settings.metering.idle_seconds),
@@ -126,9 +131,11 @@ async def build_app(settings: Settings, clock: Clock | None = None) -> App:
     )
 
 
-async def _open_stores(settings: Settings, clock: Clock, metrics: ServiceMetrics) -> _Stores:
-    store = await open_backend(settings.store, clock)
-    counters = store if settings.counters is None else await open_backend(settings.counters, clock)
+async def _open_stores(
+    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore
+) -> _Stores:
+    store = await open_store(settings.store, clock)
+    counters = store if settings.counters is None else await open_store(settings.counters, clock)
     if "memory" in (store.name, counters.name):
         log.warning("the memory store serves one replica only, and forgets everything when it ends")
     return _Stores(

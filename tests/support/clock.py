@@ -1,0 +1,22 @@
+"""A clock that tests move."""
+
+
+class FakeClock:
+    """Wall and monotonic time that stand still until they are moved, together or apart."""
+
+    def __init__(self, wall_ms: int = 1_795_132_800_000) -> None:
+        self._wall_ms = wall_ms
+        self._monotonic_ms = 1_000_000
+
+    def wall_ms(self) -> int:
+        return self._wall_ms
+
+    def monotonic_ms(self) -> int:
+        return self._monotonic_ms
+
+    def advance(self, ms: int) -> None:
+        self._wall_ms += ms
+        self._monotonic_ms += ms
+
+    def jump_wall(self, ms: int) -> None:
+        self._wall_ms += ms

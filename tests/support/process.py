@@ -1,0 +1,51 @@
+"""A gateway in a process of its own, as operators run it: configuration in a file, ended by signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+
+class GatewayProcess:
+    """`kvs-gateway serve`; use as a context manager. Standard error is kept in `log`."""
+
+    def __init__(
+        self, config: dict[str, Any] | Path, folder: Path, env: dict[str, str] | None = None
+    ) -> None:
+        if isinstance(config, Path):
+            file = config
+        else:
+            file = folder / "config.yaml"
+            file.write_text(yaml.safe_dump(config))
+        self.log = folder / "gateway.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "serve", "--config", str(file)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, **(env or {})},
+                text=True,
+            )
+        line = self.process.stdout.readline()
+        assert line, self.log.read_text()
+        self.urls: dict[str, str] = json.loads(line)["listening"]
+
+    def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float = 10.0) -> int:
+        return self.process.wait(seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()

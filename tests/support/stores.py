@@ -1,0 +1,93 @@
+"""Stores that fail or wait on command: ordinary backends around a real one, so no test pins driver calls."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from backends.errors import BackendError, BackendUnavailable
+from backends.interface import Backend, Charge, Entry, Keyspace, Record
+
+
+class Faults:
+    """What goes wrong now: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait."""
+
+    def __init__(self) -> None:
+        self.fail: set[str] = set()
+        self.error: type[BackendError] = BackendUnavailable
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.calls: list[tuple[str, str]] = []
+
+    async def pass_through(self, operation: str, subject: str) -> None:
+        self.calls.append((operation, subject))
+        await self.gate.wait()
+        if operation in self.fail or "*" in self.fail:
+            raise self.error("injected")
+
+    def count(self, operation: str) -> int:
+        return sum(1 for called, _ in self.calls if called == operation)
+
+
+class _Entries:
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self._inner, self._faults = inner.entries, faults
+
+    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
+        await self._faults.pass_through("put", key)
+        await self._inner.put(keyspace, key, entry)
+
+    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
+        await self._faults.pass_through("get", key)
+        return await self._inner.get(keyspace, key)
+
+    async def delete(self, keyspace: Keyspace, key: str) -> None:
+        await self._faults.pass_through("delete", key)
+        await self._inner.delete(keyspace, key)
+
+    async def purge(self, keyspace: Keyspace) -> None:
+        await self._faults.pass_through("purge", keyspace)
+        await self._inner.purge(keyspace)
+
+
+class _Counters:
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self._inner, self._faults = inner.counters, faults
+
+    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        await self._faults.pass_through("charge", bucket)
+        return await self._inner.charge(bucket, limit, window_ms)
+
+
+class _Records:
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self._inner, self._faults = inner.records, faults
+
+    async def read(self, name: str) -> Record | None:
+        await self._faults.pass_through("read", name)
+        return await self._inner.read(name)
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        await self._faults.pass_through("swap", name)
+        return await self._inner.swap(name, document, expected)
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        await self._faults.pass_through("list", prefix)
+        async for record in self._inner.list(prefix):
+            yield record
+
+
+class FaultyBackend:
+    """A backend around another, under the command of `faults`."""
+
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self.name = inner.name
+        self.entries = _Entries(inner, faults)
+        self.counters = _Counters(inner, faults)
+        self.records = _Records(inner, faults)
+        self._inner, self._faults = inner, faults
+
+    async def ping(self) -> None:
+        await self._faults.pass_through("ping", "")
+        await self._inner.ping()
+
+    async def close(self) -> None:
+        await self._inner.close()
