@@ -1,0 +1,23 @@
+"""Design, section 5: one conformance suite over all stores and their decorators.
+
+An adapter's test class inherits `StoreConformance` and supplies `open_store`. A
+store that keeps real time also sets `window_ms` and `slack_ms`.
+"""
+
+from tests.backends.conformance_base import BackendConformance
+from tests.backends.conformance_counters import WindowCounterConformance
+from tests.backends.conformance_entries import EntryStoreConformance
+from tests.backends.conformance_records import RecordStoreConformance
+
+__all__ = [
+    "EntryStoreConformance",
+    "RecordStoreConformance",
+    "StoreConformance",
+    "WindowCounterConformance",
+]
+
+
+class StoreConformance(
+    BackendConformance, EntryStoreConformance, WindowCounterConformance, RecordStoreConformance
+):
+    """Everything that is asked of a store."""

@@ -1,0 +1,78 @@
+"""Design, sections 3 and 5: what every window counter has to do."""
+
+import asyncio
+from secrets import token_hex
+
+import pytest
+
+from backends.interface import Charge
+from tests.backends.conformance_base import Conformance, Opened
+
+
+class WindowCounterConformance(Conformance):
+    @pytest.fixture
+    def bucket(self) -> str:
+        return f"org/app/{token_hex(8)}"
+
+    async def _charge(self, opened: Opened, bucket: str, limit: int, times: int) -> list[Charge]:
+        """So many charges at once, dealt out to the replicas."""
+        replicas = opened.replicas
+        return await asyncio.gather(
+            *(
+                replicas[number % len(replicas)].counters.charge(bucket, limit, self.window_ms)
+                for number in range(times)
+            )
+        )
+
+    @pytest.mark.parametrize("limit", [1, 7, 100])
+    async def test_of_many_charges_at_once_exactly_the_limit_is_admitted(self, opened, bucket, limit):
+        charges = await self._charge(opened, bucket, limit, 3 * limit + 50)
+        assert sum(charge.admitted for charge in charges) == limit
+
+    async def test_windows_of_different_buckets_are_independent(self, opened, bucket):
+        await self._charge(opened, bucket, 1, 2)
+        assert (await self._charge(opened, f"{bucket}2", 1, 1))[0].admitted
+
+    async def test_a_refused_charge_is_not_counted(self, opened, bucket):
+        await self._charge(opened, bucket, 2, 10)
+        assert [charge.admitted for charge in await self._charge(opened, bucket, 3, 2)].count(True) == 1
+
+    async def test_a_limit_may_be_raised_within_a_window(self, opened, bucket):
+        await self._charge(opened, bucket, 5, 5)
+        charges = await self._charge(opened, bucket, 8, 10)
+        assert sum(charge.admitted for charge in charges) == 3
+
+    async def test_a_limit_may_be_lowered_within_a_window(self, opened, bucket):
+        await self._charge(opened, bucket, 5, 3)
+        assert not (await self._charge(opened, bucket, 2, 1))[0].admitted
+
+    async def test_a_window_lasts_its_full_length_from_its_first_charge(self, opened, bucket):
+        (first,) = await self._charge(opened, bucket, 9, 1)
+        assert self.window_ms - self.slack_ms <= first.closes_in_ms <= self.window_ms
+
+    @pytest.mark.parametrize("limit", [1, 9], ids=["refused", "admitted"])
+    async def test_the_time_to_the_close_is_true_to_the_millisecond(self, opened, bucket, limit):
+        await self._charge(opened, bucket, 9, 1)
+        await opened.pass_time(self.window_ms // 3)
+        (later,) = await self._charge(opened, bucket, limit, 1)
+        remaining_ms = self.window_ms - self.window_ms // 3
+        assert max(remaining_ms - self.slack_ms, 1) <= later.closes_in_ms <= remaining_ms
+
+    async def test_a_refusal_does_not_prolong_the_window(self, opened, bucket):
+        await self._charge(opened, bucket, 1, 1)
+        await opened.pass_time(self.window_ms // 2)
+        (refused,) = await self._charge(opened, bucket, 1, 1)
+        await opened.pass_time(refused.closes_in_ms)
+        assert (await self._charge(opened, bucket, 1, 1))[0].admitted
+
+    async def test_a_full_window_refuses_until_just_before_its_close(self, opened, bucket):
+        await self._charge(opened, bucket, 1, 1)
+        await opened.pass_time(self.window_ms - self.slack_ms - 1)
+        assert not (await self._charge(opened, bucket, 1, 1))[0].admitted
+
+    async def test_after_the_close_a_new_window_of_full_length_opens(self, opened, bucket):
+        await self._charge(opened, bucket, 2, 5)
+        await opened.pass_time(self.window_ms + self.window_ms // 4)
+        charges = await self._charge(opened, bucket, 2, 5)
+        assert sum(charge.admitted for charge in charges) == 2
+        assert charges[0].closes_in_ms >= self.window_ms - self.slack_ms

@@ -1,0 +1,33 @@
+"""Design, section 5: the memory store does what is asked of every store."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from backends import open_backend
+from backends.memory import MemoryBackend
+from backends.settings import MemorySettings
+from tests.backends.conformance import StoreConformance
+from tests.backends.conformance_base import Opened
+from tests.support.clock import FakeClock
+
+
+class TestMemory(StoreConformance):
+    @asynccontextmanager
+    async def open_store(self) -> AsyncIterator[Opened]:
+        clock = FakeClock()
+        backend = await open_backend(MemorySettings(), clock)
+        yield opened_memory((backend,), backend, clock)
+        await backend.close()
+
+
+def opened_memory(replicas: tuple, inner: MemoryBackend, clock: FakeClock) -> Opened:
+    """`replicas` that stand before one memory store."""
+
+    async def pass_time(ms: int) -> None:
+        clock.advance(ms)
+
+    async def left_over() -> int:
+        entries = inner.entries.used_bytes + len(inner.entries._tables) + len(inner.entries._calendar._places)
+        return entries + len(inner.records._records)
+
+    return Opened(replicas, clock.wall_ms, pass_time, left_over)
