@@ -1,0 +1,101 @@
+"""Specification, sections 2 to 4: any sequence of operations shows what a plain dictionary would."""
+
+import asyncio
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.interface import Entry, Keyspace
+from backends.memory import MemoryBackend
+from backends.memory.entries import _cost
+from backends.settings import MemorySettings
+from gateway.execution import Executor
+from gateway.headers import Headers
+from gateway.metering.meter import Meter, Reading
+from gateway.metering.usage import Usage
+from gateway.model import (
+    Call,
+    Delete,
+    Deleted,
+    Found,
+    Get,
+    Grant,
+    Missing,
+    Operation,
+    Put,
+    Stored,
+    TenantLabels,
+)
+from tests.support.clock import FakeClock
+
+NAMES = ["a", "b", "a:1", "\u00e9", "e\u0301", "\x00", "k" * 512]
+LONGEST_VALUE = b'"' + b"x" * 500 + b'"'
+KEYS = st.sampled_from(NAMES)
+TABLES = st.sampled_from(["tbl_a", "tbl_b"])
+VALUES = st.sampled_from([b"null", b"0", b'{"a":1}', LONGEST_VALUE])
+TTL_SECONDS = st.sampled_from([None, 60, 61, 3600, 31_536_000])
+STEPS_MS = st.sampled_from([1, 999, 1000, 59_999, 60_000, 60_001, 3_540_000, 3_600_000, 31_535_999_999])
+ACTS = st.one_of(
+    st.tuples(TABLES, st.builds(Put, KEYS, VALUES, TTL_SECONDS)),
+    st.tuples(TABLES, st.builds(Get, KEYS)),
+    st.tuples(TABLES, st.builds(Delete, KEYS)),
+    STEPS_MS,
+)
+
+
+class Model:
+    """What the specification says, in a dictionary."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._entries: dict[tuple[str, str], tuple[bytes, int | None]] = {}
+
+    def execute(self, table: str, request: Put | Get | Delete) -> Stored | Found | Missing | Deleted:
+        now_ms = self._clock.wall_ms()
+        place = (table, request.key)
+        match request:
+            case Put(_, value, ttl_seconds):
+                self._entries[place] = (value, None if ttl_seconds is None else now_ms + ttl_seconds * 1000)
+                return Stored()
+            case Delete():
+                self._entries.pop(place, None)
+                return Deleted()
+            case Get():
+                value, expires_at_ms = self._entries.get(place, (b"", 0))
+                is_there = expires_at_ms is None or now_ms < expires_at_ms
+                return Found(value, expires_at_ms) if is_there else Missing()
+
+
+def reading(table: str, clock: FakeClock) -> Reading:
+    """An open reading of a granted call of `table`."""
+    grant = Grant(Keyspace(table), (), TenantLabels("o", "a", "e", table))
+    usage = Usage(max_series=1000, idle_ms=1000, now_ms=clock.monotonic_ms)
+    return Meter(usage).open(grant, Call(Operation.GET, b"/", Headers(()), b"", ""))
+
+
+async def check(acts: list, max_bytes: int) -> None:
+    clock = FakeClock()
+    store = MemoryBackend(MemorySettings(max_bytes=max_bytes), clock)
+    executor = Executor(store.entries, clock)
+    model = Model(clock)
+    for act in acts:
+        match act:
+            case int(step_ms):
+                clock.advance(step_ms)
+            case (table, request):
+                seen = await executor.execute(reading(table, clock), request)
+                assert seen == model.execute(table, request)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ACTS, max_size=60))
+def test_a_sequence_of_operations_shows_what_a_dictionary_would(acts):
+    asyncio.run(check(acts, 2**30))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(ACTS, max_size=60))
+def test_a_store_that_has_just_room_enough_shows_the_same(acts):
+    """Room for every place at its largest and no more: what fell due has to go in time."""
+    room = 2 * sum(_cost(name, Entry(LONGEST_VALUE, 1)) for name in NAMES)
+    asyncio.run(check(acts, room))

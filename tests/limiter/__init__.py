@@ -1,0 +1,1 @@
+"""The rate limit, by itself and over HTTP."""

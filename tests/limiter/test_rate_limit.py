@@ -1,0 +1,186 @@
+"""Design, section 3: the rate limit by itself: order of budgets, remembered verdicts, a dead counter."""
+
+import asyncio
+
+import pytest
+
+from backends.errors import BackendMisconfigured, BackendUnavailable
+from backends.interface import Charge, Keyspace
+from backends.memory import MemoryBackend
+from backends.settings import MemorySettings
+from gateway.errors import QuotaUnavailable, RateLimited
+from gateway.model import Budget, Grant, TenantLabels
+from gateway.policies.rate_limit import LenientRateLimit, RateLimit
+from tests.support.stores import Faults, FaultyBackend
+
+
+def grant(*budgets: tuple[str, int]) -> Grant:
+    """A grant that charges buckets with limits."""
+    labels = TenantLabels("acme", "shop", "production", "sessions")
+    return Grant(Keyspace("tbl_a"), tuple(Budget(*budget) for budget in budgets), labels)
+
+
+async def admitted(limit: RateLimit | LenientRateLimit, subject: Grant, times: int) -> int:
+    """How many of so many charges in a row pass."""
+    passed = 0
+    for _ in range(times):
+        try:
+            await limit.charge(subject)
+        except RateLimited:
+            continue
+        passed += 1
+    return passed
+
+
+async def refusal(limit: RateLimit | LenientRateLimit, subject: Grant) -> RateLimited:
+    with pytest.raises(RateLimited) as caught:
+        await limit.charge(subject)
+    return caught.value
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest.fixture
+def counters(clock, faults):
+    return FaultyBackend(MemoryBackend(MemorySettings(), clock), faults).counters
+
+
+@pytest.fixture
+def limit(clock, counters) -> RateLimit:
+    return RateLimit(counters, clock.monotonic_ms)
+
+
+async def test_as_many_charges_pass_as_the_limit_says(limit):
+    assert await admitted(limit, grant(("env", 5)), 20) == 5
+
+
+async def test_two_replicas_admit_the_limit_together(clock, counters):
+    replicas = [RateLimit(counters, clock.monotonic_ms) for _ in range(2)]
+    passed = [await admitted(replica, grant(("env", 100)), 80) for replica in replicas]
+    assert sum(passed) == 100
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "seconds"), [(0, 60), (1, 60), (1000, 59), (30_500, 30), (59_000, 1), (59_999, 1)]
+)
+async def test_retry_after_is_the_whole_seconds_to_the_windows_end(clock, limit, later_ms, seconds):
+    await limit.charge(grant(("env", 1)))
+    clock.advance(later_ms)
+    assert (await refusal(limit, grant(("env", 1)))).retry_after_seconds == seconds
+
+
+@pytest.mark.parametrize("later_ms", [0, 1, 999, 1000, 30_500, 59_001, 59_999])
+@pytest.mark.parametrize("asked", [1, 2], ids=["told by the store", "remembered"])
+async def test_who_waits_as_long_as_he_is_told_is_admitted(clock, limit, later_ms, asked):
+    await limit.charge(grant(("env", 1)))
+    clock.advance(later_ms)
+    for _ in range(asked):
+        refused = await refusal(limit, grant(("env", 1)))
+    clock.advance(refused.retry_after_seconds * 1000)
+    await limit.charge(grant(("env", 1)))
+
+
+async def test_a_flood_over_the_limit_asks_the_store_once(limit, faults):
+    await admitted(limit, grant(("env", 3)), 1000)
+    assert faults.count("charge") == 4
+
+
+async def test_an_admitted_charge_always_asks_the_store(limit, faults):
+    await admitted(limit, grant(("env", 100)), 50)
+    assert faults.count("charge") == 50
+
+
+async def test_a_verdict_is_forgotten_when_its_window_ends(clock, limit, faults):
+    await admitted(limit, grant(("env", 1)), 5)
+    clock.advance(59_999)
+    assert await admitted(limit, grant(("env", 1)), 1) == 0
+    clock.advance(1)
+    assert await admitted(limit, grant(("env", 1)), 5) == 1
+    assert faults.count("charge") == 4
+
+
+async def test_a_remembered_verdict_does_not_move_with_the_wall_clock(clock, limit):
+    await admitted(limit, grant(("env", 1)), 2)
+    clock.jump_wall(3_600_000)
+    assert (await refusal(limit, grant(("env", 1)))).retry_after_seconds == 60
+
+
+async def test_a_slow_verdict_is_not_remembered_beyond_its_window(clock):
+    """The store's 1,000 ms were told at the latest when it answered, so they end no later than that."""
+
+    class SlowCounter:
+        async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+            clock.advance(700)
+            return Charge(admitted=False, closes_in_ms=1000)
+
+    limit = RateLimit(SlowCounter(), clock.monotonic_ms)
+    await refusal(limit, grant(("env", 1)))
+    assert limit._closed_until[Budget("env", 1)] - clock.monotonic_ms() == 300
+
+
+async def test_a_raised_limit_takes_effect_at_once(limit):
+    await admitted(limit, grant(("env", 3)), 10)
+    assert await admitted(limit, grant(("env", 5)), 10) == 2
+
+
+async def test_a_lowered_limit_takes_effect_at_once(limit):
+    await admitted(limit, grant(("env", 10)), 5)
+    assert await admitted(limit, grant(("env", 4)), 5) == 0
+
+
+async def test_a_full_table_is_refused_while_another_goes_on(limit):
+    small, other = grant(("env", 100), ("tbl_a", 2)), grant(("env", 100))
+    assert await admitted(limit, small, 10) == 2
+    assert await admitted(limit, other, 10) == 10
+
+
+async def test_the_environment_is_charged_before_the_table(limit):
+    assert await admitted(limit, grant(("env", 5), ("tbl_a", 2)), 5) == 2
+    assert await admitted(limit, grant(("env", 5)), 5) == 0
+
+
+async def test_a_full_environment_does_not_charge_the_table(limit, faults):
+    await admitted(limit, grant(("env", 2), ("tbl_a", 50)), 10)
+    assert [bucket for _, bucket in faults.calls].count("tbl_a") == 2
+
+
+async def test_buckets_do_not_share_a_window(limit):
+    await admitted(limit, grant(("env", 2)), 5)
+    assert await admitted(limit, grant(("other", 2)), 5) == 2
+
+
+async def test_what_is_remembered_is_bounded(limit):
+    for number in range(10_500):
+        await admitted(limit, grant((f"env{number}", 1)), 2)
+    assert len(limit._closed_until) == 10_000
+
+
+@pytest.mark.parametrize("error", [BackendUnavailable, BackendMisconfigured])
+async def test_a_dead_counter_is_quota_unavailable_and_not_a_verdict(limit, faults, error):
+    faults.fail, faults.error = {"charge"}, error
+    with pytest.raises(QuotaUnavailable):
+        await limit.charge(grant(("env", 1)))
+    faults.fail = set()
+    await limit.charge(grant(("env", 1)))
+
+
+async def test_a_lenient_limit_lets_pass_while_the_counter_is_down(limit, faults):
+    faults.fail = {"charge"}
+    assert await admitted(LenientRateLimit(limit), grant(("env", 1)), 5) == 5
+
+
+async def test_a_lenient_limit_still_refuses_what_is_over(limit):
+    assert await admitted(LenientRateLimit(limit), grant(("env", 2)), 5) == 2
+
+
+async def test_parallel_charges_pass_exactly_the_limit(limit, faults):
+    faults.gate.clear()
+    charges = [asyncio.create_task(limit.charge(grant(("env", 20)))) for _ in range(60)]
+    await asyncio.sleep(0)
+    faults.gate.set()
+    outcomes = await asyncio.gather(*charges, return_exceptions=True)
+    assert outcomes.count(None) == 20
+    assert sum(isinstance(outcome, RateLimited) for outcome in outcomes) == 40
