@@ -1,5 +1,6 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
+import re
 from collections import Counter
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -9,9 +10,13 @@ from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
 from gateway.credentials.roles import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
 
+_CARRIED = re.compile(rb"[!-~\x80-\xff]+")
+"""Bearer tokens that arrive as they are: no blanks, no control characters."""
+
 
 def find_contradictions(settings: Settings, problems: Problems) -> None:
     """Note every contradiction."""
+    _check_listeners(settings, problems)
     _check_signature(settings, problems)
     _check_credentials(settings, problems)
     _check_limits(settings, problems)
@@ -26,6 +31,19 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _check_listeners(settings: Settings, problems: Problems) -> None:
+    listen = settings.listen
+    taken: set[tuple[str, int]] = set()
+    for name, listener in (("data", listen.data), ("ops", listen.ops), ("control", listen.control)):
+        place = (listener.host, listener.port)
+        if listener.port and place in taken:
+            problems.add(f"listen.{name}.port", "is the port of another listener")
+        taken.add(place)
+    for index, token in enumerate(settings.control.tokens):
+        if not _CARRIED.fullmatch(token.encode()):
+            problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
 
 
 def _check_signature(settings: Settings, problems: Problems) -> None:
@@ -94,7 +112,7 @@ def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tu
     token = (table.token or "").encode()
     if token.startswith(PREFIX) and not is_well_formed(token):
         problems.add(f"{path}.token", "begins with kvs_ but is not a token that this gateway issues")
-    if token.strip() != token or b"," in token:
+    if not _CARRIED.fullmatch(token):
         problems.add(f"{path}.token", "holds a character that a header cannot carry")
     return [(f"{path}.token", sha256(token).hexdigest())]
 

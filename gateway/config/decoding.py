@@ -1,5 +1,6 @@
 """From a tree of YAML to settings. Where msgspec stops at the first mistake, this notes them all."""
 
+import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -40,7 +41,7 @@ def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, probl
     hints = get_type_hints(kind, include_extras=True)
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     for key in tree.keys() - fields.keys():
-        problems.add(_join(path, key), "is not a known key")
+        _add_unknown(path, key, problems)
     values = {}
     for name in fields.keys() & tree.keys():
         before = len(problems.found)
@@ -51,6 +52,14 @@ def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, probl
     for name in set(missing) - tree.keys():
         problems.add(_join(path, name), "is required")
     return None if missing else kind(**values)
+
+
+def _add_unknown(path: str, key: object, problems: Problems) -> None:
+    """A slip of punctuation turns a value into a key, so only what looks like a name is repeated."""
+    if re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)):
+        problems.add(_join(path, key), "is not a known key")
+    else:
+        problems.add(path, "has a key that is not a name")
 
 
 def _choose(

@@ -54,7 +54,7 @@ def _resolve(text: str, path: str, environ: Mapping[str, str], problems: Problem
 
 def _read(file: str, path: str, problems: Problems) -> str:
     try:
-        return Path(file).read_text().rstrip("\r\n")
+        return Path(file).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, ValueError):
         problems.add(path, "the file that it names cannot be read")
         return ""

@@ -13,13 +13,14 @@ from gateway.config.interpolation import interpolate
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
 from gateway.config.settings import ControlSettings, Settings
 
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
 
 
 def load(file: Path, environ: Mapping[str, str]) -> Settings:
     """The settings in a YAML file. Raises InvalidConfiguration with every problem."""
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise InvalidConfiguration([Problem("(file)", "cannot be read")]) from None
     return parse(text, environ)
@@ -28,8 +29,11 @@ def load(file: Path, environ: Mapping[str, str]) -> Settings:
 def parse(text: str, environ: Mapping[str, str]) -> Settings:
     """The settings in a YAML text. Raises InvalidConfiguration with every problem."""
     problems = Problems()
-    tree = _spell_off(interpolate(_read_yaml(text), "", environ, problems))
-    settings = decode(Settings, tree, "", problems)
+    try:
+        tree = _spell_off(interpolate(_read_yaml(text), "", environ, problems))
+        settings = decode(Settings, tree, "", problems)
+    except RecursionError:  # by depth, or by an alias of a mapping inside itself
+        raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
     _add_contradictions(settings, tree, problems)
     if problems.found:
         raise InvalidConfiguration(problems.one_per_path())
@@ -55,8 +59,8 @@ def _read_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
         raise InvalidConfiguration([Problem("(file)", f"is not YAML, or repeats a key{where}")]) from None
-    except RecursionError:
-        raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
+    except ValueError:
+        raise InvalidConfiguration([Problem("(file)", "holds an impossible date or number")]) from None
 
 
 def _spell_off(tree: Any) -> Any:
@@ -80,7 +84,8 @@ class _StrictLoader(yaml.SafeLoader):
     """Refuses repeated keys, of which YAML would silently take the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        names = [key for key, _ in node.value if key.tag != _MERGE_TAG]
+        keys = [self.construct_object(key, deep=True) for key in names]
         if len(keys) != len({repr(key) for key in keys}):
             raise yaml.constructor.ConstructorError(None, None, "repeated key", node.start_mark)
         return super().construct_mapping(node, deep)
