@@ -5,8 +5,7 @@ never decoded: it is checked to be JSON and kept as the bytes that were sent.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import count
+from secrets import token_hex
 
 import msgspec
 from msgspec import Raw, Struct
@@ -72,7 +71,7 @@ def _decode_lone_surrogates(body: bytes) -> _Body:
 
     Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
     """
-    spelling = next(letters for letters in _spellings() if letters not in body)
+    spelling = _letters_absent_from(body)
     try:
         decoded = _body_decoder.decode(
             _ESCAPE.sub(
@@ -87,8 +86,10 @@ def _decode_lone_surrogates(body: bytes) -> _Body:
     return decoded
 
 
-def _spellings() -> Iterator[bytes]:
-    return (b"lone" + b"x" * length for length in count())
+def _letters_absent_from(body: bytes) -> bytes:
+    """Letters that no sender can foresee: a search among known ones could be made as long as the body."""
+    letters = b"lone" + token_hex(8).encode()
+    return letters if letters not in body else _letters_absent_from(body)
 
 
 def _key(raw: Raw, max_bytes: int) -> str:

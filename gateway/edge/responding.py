@@ -12,7 +12,7 @@ from backends.clock import Clock
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.reading import request_ids
-from gateway.errors import Refusal
+from gateway.errors import BodyTooLarge, Refusal
 from gateway.headers import Headers
 
 _NO_FIELDS = Headers(())
@@ -78,7 +78,12 @@ class Responder:
 
     def respond(self, request: web.BaseRequest, answer: Answer, request_id: str) -> web.StreamResponse:
         """The response to a request; what is left of its body, or a drain, ends the connection."""
-        keeps_alive = request.keep_alive and request.content.is_eof() and not self.draining
+        keeps_alive = (
+            request.keep_alive
+            and request.content.is_eof()
+            and not self.draining
+            and answer.status != BodyTooLarge.status  # the parser shows the largest length of all as no body
+        )
         wire = self._encode(answer, request_id, keeps_alive=keeps_alive)
         if request.method == "HEAD":
             wire = wire[: len(wire) - len(answer.body)]
