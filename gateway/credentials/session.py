@@ -99,7 +99,7 @@ class SessionCredentials:
         text, proof = _decode(encoded_claims), _decode(encoded_proof)
         try:
             claims = msgspec.json.decode(text, type=Claims)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise InvalidCredentials from None
         master_key = self._master_keys.get(claims.key_id)
         if master_key is None or not hmac.compare_digest(hmac.digest(master_key, text, "sha256"), proof):

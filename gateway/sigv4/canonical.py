@@ -22,7 +22,8 @@ def canonical_uri(path: bytes) -> bytes:
             del segments[-1:]
         elif segment not in (b"", b"."):
             segments.append(segment)
-    ends_in_slash = bool(segments) and path.endswith((b"/", b"/.", b"/.."))
+    # RFC 3986 would keep a slash for a last dot segment, too; botocore, smithy and aws4 do not
+    ends_in_slash = bool(segments) and path.endswith(b"/")
     normal = b"/" + b"/".join(segments) + (b"/" if ends_in_slash else b"")
     return quote_from_bytes(normal, safe="/" + _UNRESERVED).encode()
 

@@ -38,4 +38,5 @@ def epoch_seconds(date: bytes) -> int:
 
 def basic_form(seconds: int) -> str:
     """The instant in the form in which clients sign it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+    # strftime writes years before 1000 with fewer than four digits
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ").zfill(16)

@@ -85,10 +85,15 @@ def _read_authorization(target: bytes, headers: Headers) -> Authorization:
         raise MissingSignature
     if headers.is_repeated(b"authorization"):
         raise IncompleteSignature("Authorization must be sent once.")
-    query = unquote_to_bytes(target.partition(b"?")[2]).lower()
-    if query.startswith(b"x-amz-") or b"&x-amz-" in query:
+    if any(name.startswith(b"x-amz-") for name in _parameter_names(target.partition(b"?")[2])):
         raise IncompleteSignature("Query-string authentication is not supported.")
     return parse_authorization(field)
+
+
+def _parameter_names(query: bytes) -> list[bytes]:
+    if not query:
+        return []
+    return [unquote_to_bytes(parameter.partition(b"=")[0]).lower() for parameter in query.split(b"&")]
 
 
 def _check_scope(credential: Credential, rules: Rules, date: str) -> None:

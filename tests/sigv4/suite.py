@@ -1,0 +1,71 @@
+"""The AWS Signature V4 test suite as it lies in tests/vectors: requests, canonical requests, signatures."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gateway.headers import Headers
+from gateway.sigv4 import Rules, SigningKeys, examine
+
+FOLDER = Path(__file__).parent.parent / "vectors" / "sigv4-2015"
+SECRET = b"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+RULES = Rules(region="us-east-1", service="service")
+NOW_SECONDS = 1_440_938_160  # 2015-08-30T12:36:00Z
+
+NOT_HTTP = {
+    "get-header-value-multiline": "a folded header line is no longer HTTP",
+    "get-space": "a request target cannot hold a space",
+    "get-utf8": "a request target is ASCII",
+    "get-vanilla-utf8-query": "a request target is ASCII",
+}
+"""Cases that no HTTP server can meet, and why."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request of the suite, with the Authorization that belongs to it."""
+
+    name: str
+    method: bytes
+    target: bytes
+    fields: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+    canonical_request: bytes
+    authorization: bytes
+
+    def but(self, **changes) -> "Case":
+        return replace(self, **changes)
+
+    def verify(self) -> None:
+        """Raises the refusal that the gateway's verifier has for this request."""
+        headers = Headers([*self.fields, (b"Authorization", self.authorization)])
+        claim = examine(self.method, self.target, headers, self.body, rules=RULES, now_seconds=NOW_SECONDS)
+        SigningKeys().prove(claim, SECRET)
+
+
+def read_case(name: str) -> Case:
+    """The case whose files are called `name`."""
+    (path,) = FOLDER.rglob(f"{name}.req")
+    head, _, body = path.read_bytes().partition(b"\n\n")
+    request_line, *lines = head.split(b"\n")
+    method, _, rest = request_line.partition(b" ")
+    fields = [line.partition(b":") for line in lines]
+    return Case(
+        name=name,
+        method=method,
+        target=rest.removesuffix(b" HTTP/1.1"),
+        fields=tuple((field, value) for field, _, value in fields),
+        body=body,
+        canonical_request=path.with_suffix(".creq").read_bytes(),
+        authorization=path.with_suffix(".authz").read_bytes(),
+    )
+
+
+def read_sent(name: str) -> bytes:
+    """The request with its Authorization as one would send it, in HTTP's own line ends."""
+    (path,) = FOLDER.rglob(f"{name}.sreq")
+    head, _, body = path.read_bytes().partition(b"\n\n")
+    return head.replace(b"\n", b"\r\n") + b"\r\n\r\n" + body
+
+
+NAMES = sorted(path.stem for path in FOLDER.rglob("*.req"))
+CASES = [read_case(name) for name in NAMES if name not in NOT_HTTP]
