@@ -23,7 +23,7 @@ from gateway.directory.declared import DeclaredApps, declared_table_id
 from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
-from gateway.directory.records import AppRecord, TableRecord
+from gateway.directory.records import AppRecord, TableRecord, labels_of
 from gateway.directory.runtime import Runtime
 from gateway.edge.control import ControlEdge
 from gateway.edge.data import DataEdge
@@ -92,6 +92,8 @@ async def build_app(
     declared = DeclaredApps(
         [_declared_app(app) for app in settings.apps], settings.rate_limit.requests_per_minute
     )
+    known_tables = KnownTables(usage)
+    known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
     bindings = _bindings(settings, clock, declared, stores)
     managed = ManagedApps(stores.records, clock, settings.directory.max_tables)
     directory = Directory(declared, managed, bindings)
@@ -126,7 +128,7 @@ async def build_app(
         directory=directory,
         reclaimer=Reclaimer(stores.records, stores.entries, clock, _ms(settings.directory.cache_ttl_seconds)),
         usage=usage,
-        known_tables=KnownTables(usage),
+        known_tables=known_tables,
         backends=list({id(backend): backend for backend in stores.dependencies.values()}.values()),
     )
 

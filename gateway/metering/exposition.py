@@ -1,9 +1,12 @@
 """Prometheus text, format 0.0.4, rendered in steps that let the event loop breathe."""
 
 import asyncio
+from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from gateway.metering.service import ServiceMetrics
 from gateway.metering.usage import FAMILIES, Usage
@@ -27,20 +30,38 @@ class Exposition:
 
     async def usage(self) -> bytes:
         """The tenant series alone."""
-        parts: list[str] = []
-        rows = self._usage.rows()
-        for family, help_text in FAMILIES.items():
-            parts.append(f"# HELP {family} {help_text}\n# TYPE {family} counter\n")
-            for start in range(0, len(rows), _ROWS_PER_STEP):
-                for row in rows[start : start + _ROWS_PER_STEP]:
-                    parts.extend(row.lines(family))
-                await asyncio.sleep(0)
-        return "".join(parts).encode()
+        return b"".join(await self._usage_parts())
 
     async def service(self) -> bytes:
         """All but the tenant series: a number of series that does not grow with tenants."""
-        return generate_latest(self._registry)
+        return b"".join(await self._service_parts())
 
     async def everything(self) -> bytes:
         """Both."""
-        return await self.service() + await self.usage()
+        return b"".join(await self._service_parts() + await self._usage_parts())
+
+    async def _usage_parts(self) -> list[bytes]:
+        parts: list[bytes] = []
+        rows = self._usage.rows()
+        for family, help_text in FAMILIES.items():
+            parts.append(f"# HELP {family} {help_text}\n# TYPE {family} counter\n".encode())
+            for start in range(0, len(rows), _ROWS_PER_STEP):
+                step = rows[start : start + _ROWS_PER_STEP]
+                parts.append("".join(line for row in step for line in row.lines(family)).encode())
+                await asyncio.sleep(0)
+        return parts
+
+    async def _service_parts(self) -> list[bytes]:
+        parts: list[bytes] = []
+        for family in self._registry.collect():
+            parts.append(generate_latest(_OneFamily(family)))
+            await asyncio.sleep(0)
+        return parts
+
+
+class _OneFamily(Collector):
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> Iterator[Metric]:
+        yield self._family

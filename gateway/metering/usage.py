@@ -73,10 +73,10 @@ class UsageRow:
 
 
 class Usage:
-    """All rows: at most as many as `max_series` has room for, `_other` included."""
+    """All rows: at most as many as `max_series` has room for, `_other` and the overflow count included."""
 
     def __init__(self, *, max_series: int, idle_ms: int, now_ms: Callable[[], int]) -> None:
-        self._max_rows = max_series // SERIES_PER_ROW - 1
+        self._max_rows = max((max_series - 1) // SERIES_PER_ROW - 1, 0)
         self._idle_ms = idle_ms
         self._now_ms = now_ms
         self._rows: dict[TenantLabels, UsageRow] = {}

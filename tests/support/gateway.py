@@ -126,10 +126,12 @@ class Gateway:
 
 
 @asynccontextmanager
-async def run_gateway(changes: dict[str, Any] | None = None, *, clock: Any = None) -> AsyncIterator[Gateway]:
-    """Run a gateway on the base configuration with `changes`."""
+async def run_gateway(
+    changes: dict[str, Any] | None = None, *, clock: Any = None, faults: Faults | None = None
+) -> AsyncIterator[Gateway]:
+    """Run a gateway on the base configuration with `changes`, and with `faults` from the start."""
     clock = clock or FakeClock()
-    faults = Faults()
+    faults = faults or Faults()
 
     async def open_store(settings, clock):
         return FaultyBackend(await open_backend(settings, clock), faults)
