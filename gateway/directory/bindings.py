@@ -60,6 +60,7 @@ class CachedBindings:
         self._known: LRUCache[bytes, _Known] = LRUCache(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._reading: dict[bytes, asyncio.Task[Binding | None]] = {}
+        self._changes = 0
         self.counts = CacheCounts()
 
     def __len__(self) -> int:
@@ -81,10 +82,20 @@ class CachedBindings:
 
     def forget(self, environment: Environment) -> None:
         """Let nothing known of this app environment be used again: it was changed here, just now."""
+        for digest, _ in self._known_of(environment):
+            del self._known[digest]
+
+    def doubt(self, environment: Environment) -> None:
+        """Ask the store before anything known is used: a change failed, and may have been applied."""
+        for _, known in self._known_of(environment):
+            known.fresh_until_ms = 0
+
+    def _known_of(self, environment: Environment) -> list[tuple[bytes, _Known]]:
+        """What is known of an app environment; what is being read now will not be kept."""
+        self._changes += 1
         self._reading.clear()
-        for digest, known in list(self._known.items()):
-            if known.binding.environment == environment:
-                del self._known[digest]
+        known = list(self._known.items())
+        return [(digest, each) for digest, each in known if each.binding.environment == environment]
 
     def _unless_ended(self, binding: Binding | None) -> Binding | None:
         if binding is None or binding.valid_until_ms is None:
@@ -97,13 +108,22 @@ class CachedBindings:
             self.counts.hits += 1
             return None
         try:
-            return await self._read_once(digest)
+            return await self._read_current(digest)
         except BackendError as error:
+            known = self._known.get(digest)
             if known is None or known.stale_until_ms <= now_ms:
                 raise AuthUnavailable from error
             known.fresh_until_ms = min(now_ms + _RETRY_MS, known.stale_until_ms)
             self.counts.stale += 1
             return known.binding
+
+    async def _read_current(self, digest: bytes) -> Binding | None:
+        """What the store says; a lookup that was on its way during a change made here is made again."""
+        while True:
+            changes = self._changes
+            binding = await self._read_once(digest)
+            if changes == self._changes:
+                return binding
 
     async def _read_once(self, digest: bytes) -> Binding | None:
         reading = self._reading.get(digest)

@@ -79,6 +79,10 @@ class Directory:
             raise DeclaredApp
         try:
             yield
-        finally:  # a change that failed may still have reached the store
+        except BaseException:
+            self._bindings.doubt(environment)
+            raise
+        else:
             self._bindings.forget(environment)
+        finally:
             self.changed.set()

@@ -121,28 +121,25 @@ class ManagedApps:
     async def rotate_table(
         self, environment: Environment, name: str, overlap_seconds: int
     ) -> tuple[AppRecord, str]:
-        """A new token for the table; the old one is refused after `overlap_seconds`."""
+        """A new token for the table; no older one works for longer than `overlap_seconds`."""
         token = new_token()
         sha256 = digest_of(token.encode()).hex()
         now_ms = self._clock.wall_ms()
 
         def rotate(app: AppRecord) -> AppRecord:
             old = _table(app, name)
-            retiring = tuple(each for each in old.retiring if each.valid_until_ms > now_ms)
-            if overlap_seconds:
-                retiring += (RetiringToken(old.token_sha256, now_ms + overlap_seconds * 1000),)
             new = msgspec.structs.replace(
                 old,
                 token_sha256=sha256,
                 token_last_four=token[-4:],
-                retiring=retiring,
+                retiring=_retiring(old, now_ms, overlap_seconds),
                 updated_at_ms=now_ms,
             )
             return _with_tables(app, tuple(new if table is old else table for table in app.tables))
 
-        before = await self.find(environment)
+        before = _table(await self.find(environment), name)
         app = await self._change_token(environment, sha256, rotate)
-        await self._drop_tokens(_table(before, name), kept=_table(app, name))
+        await self._drop_tokens(before, kept=_table(app, name))
         return app, token
 
     async def delete_table(self, environment: Environment, name: str) -> None:
@@ -194,8 +191,15 @@ class ManagedApps:
         return decode(record, AppRecord), record.version
 
     async def _announce_reclaim(self, environment: Environment, table: TableRecord) -> None:
-        intent = ReclaimRecord(environment, self._clock.wall_ms())
-        await self._records.swap(reclaim_name(table.id), encode(intent), None)
+        """Write the intent anew if it is there, so that a reclaimer that found the table alive keeps it."""
+        name = reclaim_name(table.id)
+        for pause_seconds in _pauses():
+            earlier = await self._records.read(name)
+            intent = encode(ReclaimRecord(environment, self._clock.wall_ms()))
+            if await self._records.swap(name, intent, None if earlier is None else earlier.version):
+                return
+            await asyncio.sleep(pause_seconds)
+        raise BackendUnavailable("the reclaim record keeps changing")
 
     async def _drop_tokens(self, table: TableRecord, kept: TableRecord | None = None) -> None:
         still = set() if kept is None else _token_digests(kept)
@@ -223,6 +227,14 @@ def _table(app: AppRecord, name: str) -> TableRecord:
     if table is None:
         raise TableNotFound
     return table
+
+
+def _retiring(table: TableRecord, now_ms: int, overlap_seconds: int) -> tuple[RetiringToken, ...]:
+    """The tokens that still work beside the next one; a rotation without overlap ends them all."""
+    ends_at_ms = now_ms + overlap_seconds * 1000
+    earlier = (*table.retiring, RetiringToken(table.token_sha256, ends_at_ms))
+    ends = ((token.sha256, min(token.valid_until_ms, ends_at_ms)) for token in earlier)
+    return tuple(RetiringToken(sha256, end) for sha256, end in ends if end > now_ms)
 
 
 def _token_digests(table: TableRecord) -> set[str]:

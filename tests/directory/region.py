@@ -1,0 +1,126 @@
+"""A region for directory tests: replicas over one record store, slow or failing on command."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+from backends.interface import Keyspace, Record
+from backends.memory import MemoryBackend
+from backends.settings import MemorySettings
+from gateway.directory.bindings import CachedBindings
+from gateway.directory.declared import DeclaredApps
+from gateway.directory.directory import Directory
+from gateway.directory.managed import ManagedApps
+from gateway.directory.reclaiming import Reclaimer
+from gateway.directory.records import AppRecord
+from gateway.model import Environment
+from tests.support.clock import FakeClock
+from tests.support.stores import Faults, FaultyBackend
+
+SHOP = Environment("acme", "shop", "production")
+CACHE_TTL_MS = 10_000
+STALE_TTL_MS = 600_000
+
+
+class Crash(BaseException):
+    """The process ended here."""
+
+
+class Records:
+    """A record store in which time passes: other tasks run before and after every step."""
+
+    def __init__(self, inner, seed: int | None, steps_to_crash: int | None) -> None:
+        self._inner = inner
+        self._random = None if seed is None else random.Random(seed)
+        self.read_done = asyncio.Event()
+        self.release_reads = asyncio.Event()
+        self.release_reads.set()
+        self._steps_to_crash = steps_to_crash
+
+    async def _let_others_run(self) -> None:
+        for _ in range(0 if self._random is None else self._random.randrange(5)):
+            await asyncio.sleep(0)
+
+    def _step(self) -> None:
+        if self._steps_to_crash is not None:
+            if self._steps_to_crash == 0:
+                raise Crash
+            self._steps_to_crash -= 1
+
+    async def read(self, name: str) -> Record | None:
+        self._step()
+        await self._let_others_run()
+        record = await self._inner.read(name)
+        self.read_done.set()
+        await self.release_reads.wait()
+        await self._let_others_run()
+        return record
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        self._step()
+        await self._let_others_run()
+        done = await self._inner.swap(name, document, expected)
+        await self._let_others_run()
+        return done
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        self._step()
+        async for record in self._inner.list(prefix):
+            yield record
+
+
+class Replica:
+    """The directory of one gateway process."""
+
+    def __init__(
+        self,
+        region: "Region",
+        seed: int | None = None,
+        cache_ttl_ms: int = CACHE_TTL_MS,
+        bindings: CachedBindings | None = None,
+        steps_to_crash: int | None = None,
+    ) -> None:
+        self.records = Records(region.backend.records, seed, steps_to_crash)
+        declared = DeclaredApps([], 600)
+        self.managed = ManagedApps(self.records, region.clock, 3)
+        self.bindings = bindings or CachedBindings(
+            declared=declared,
+            records=self.records,
+            clock=region.clock,
+            default_limit=600,
+            cache_ttl_ms=cache_ttl_ms,
+            stale_ttl_ms=STALE_TTL_MS,
+        )
+        self.directory = Directory(declared, self.managed, self.bindings)
+        self.reclaimer = Reclaimer(self.records, region.backend.entries, region.clock, cache_ttl_ms)
+
+    async def knows(self, token: str) -> bool:
+        return await self.bindings.resolve(token.encode()) is not None
+
+    async def keyspace(self, token: str) -> Keyspace:
+        return (await self.bindings.resolve(token.encode())).keyspace
+
+    async def register(self, environment: Environment = SHOP, app_type: str = "api", **settings) -> None:
+        await self.directory.register(AppRecord(environment, app_type, active=False, **settings))
+
+    async def create(self, name: str = "sessions", environment: Environment = SHOP) -> str:
+        return (await self.directory.create_table(environment, name, None))[1]
+
+    async def rotate(self, overlap_seconds: int = 0, name: str = "sessions") -> str:
+        return (await self.directory.rotate_table(SHOP, name, overlap_seconds))[1]
+
+
+class Region:
+    """One store, one clock, any number of replicas."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.faults = Faults()
+        self.memory = MemoryBackend(MemorySettings(), self.clock)
+        self.backend = FaultyBackend(self.memory, self.faults)
+
+    def replica(self, **options) -> Replica:
+        return Replica(self, **options)
+
+    async def record_names(self, prefix: str = "") -> list[str]:
+        return [name async for name, _ in self.memory.records.list(prefix)]

@@ -1,0 +1,178 @@
+"""Design, section 4: one read however many ask, unknown tokens remembered for a time and within bounds."""
+
+import asyncio
+
+import pytest
+
+from backends.errors import BackendUnavailable, CorruptEntry
+from gateway.directory import bindings
+from gateway.directory.tokens import new_token
+from gateway.errors import AuthUnavailable
+from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS
+
+
+async def test_a_thousand_lookups_at_once_read_each_record_once(region, replica, other):
+    token = await replica.create()
+    region.faults.calls.clear()
+    region.faults.gate.clear()
+    lookups = [asyncio.create_task(other.knows(token)) for _ in range(1000)]
+    await asyncio.sleep(0)
+    region.faults.gate.set()
+    assert all(await asyncio.gather(*lookups))
+    assert sorted(name.split("/")[0] for _, name in region.faults.calls) == ["app", "token"]
+
+
+async def test_a_thousand_lookups_of_an_expired_binding_read_each_record_once(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.clock.advance(CACHE_TTL_MS)
+    region.faults.calls.clear()
+    region.faults.gate.clear()
+    lookups = [asyncio.create_task(replica.knows(token)) for _ in range(1000)]
+    await asyncio.sleep(0)
+    region.faults.gate.set()
+    assert all(await asyncio.gather(*lookups))
+    assert region.faults.count("read") == 2
+
+
+async def test_a_thousand_lookups_that_fail_ask_once_and_all_learn_it(region, replica, other):
+    token = await replica.create()
+    region.faults.calls.clear()
+    region.faults.fail = {"read"}
+    region.faults.gate.clear()
+    lookups = [asyncio.create_task(other.knows(token)) for _ in range(1000)]
+    await asyncio.sleep(0)
+    region.faults.gate.set()
+    outcomes = await asyncio.gather(*lookups, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {AuthUnavailable}
+    assert region.faults.count("read") == 1
+
+
+async def test_one_waiting_lookup_that_is_cancelled_does_not_cancel_the_others(region, replica, other):
+    token = await replica.create()
+    region.faults.gate.clear()
+    first, second = (asyncio.create_task(other.knows(token)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    region.faults.gate.set()
+    assert await second
+
+
+async def test_a_known_token_costs_no_read_within_the_cache_time(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.faults.calls.clear()
+    region.clock.advance(CACHE_TTL_MS - 1)
+    assert await replica.knows(token)
+    assert region.faults.calls == []
+
+
+async def test_an_unknown_token_is_read_once_in_the_cache_time(region, replica):
+    token = new_token()
+    assert not await replica.knows(token)
+    region.faults.calls.clear()
+    region.clock.advance(CACHE_TTL_MS - 1)
+    assert not await replica.knows(token)
+    assert region.faults.calls == []
+    region.clock.advance(1)
+    assert not await replica.knows(token)
+    assert region.faults.count("read") == 1
+
+
+async def test_no_more_unknown_tokens_are_remembered_than_the_bound(monkeypatch, region):
+    monkeypatch.setattr(bindings, "_CACHED_UNKNOWN", 50)
+    replica = region.replica()
+    tokens = [new_token() for _ in range(200)]
+    for token in tokens:
+        await replica.knows(token)
+    assert len(replica.bindings._unknown_until_ms) == 50
+    assert len(replica.bindings) == 0
+
+
+async def test_no_more_bindings_are_remembered_than_the_bound(monkeypatch, region, replica):
+    monkeypatch.setattr(bindings, "_CACHED_BINDINGS", 2)
+    small = region.replica()
+    tokens = [await replica.create(name) for name in ("a", "b", "c")]
+    assert all([await small.knows(token) for token in tokens])
+    assert len(small.bindings) == 2
+
+
+async def test_while_the_store_is_down_a_known_token_works_for_the_stale_time(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.faults.fail = {"*"}
+    region.clock.advance(CACHE_TTL_MS + STALE_TTL_MS - 1)
+    assert await replica.knows(token)
+    region.clock.advance(1)
+    with pytest.raises(AuthUnavailable):
+        await replica.knows(token)
+
+
+async def test_while_the_store_is_down_a_known_token_asks_it_once_a_second(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.clock.advance(CACHE_TTL_MS)
+    region.faults.fail = {"*"}
+    region.faults.calls.clear()
+    for _ in range(100):
+        assert await replica.knows(token)
+        region.clock.advance(100)
+    assert region.faults.count("read") == 10
+
+
+async def test_a_store_that_comes_back_is_believed_again(region, replica, other):
+    token = await replica.create()
+    await other.knows(token)
+    await replica.rotate()
+    region.faults.fail = {"*"}
+    region.clock.advance(CACHE_TTL_MS)
+    assert await other.knows(token)
+    region.faults.fail.clear()
+    region.clock.advance(1000)
+    assert not await other.knows(token)
+
+
+@pytest.mark.parametrize("error", [BackendUnavailable, CorruptEntry])
+async def test_while_the_store_is_down_an_unknown_token_is_not_decided(region, replica, error):
+    region.faults.fail, region.faults.error = {"read"}, error
+    with pytest.raises(AuthUnavailable):
+        await replica.knows(new_token())
+
+
+async def test_a_failed_lookup_is_not_remembered(region, replica, other):
+    token = await replica.create()
+    region.faults.fail = {"read"}
+    with pytest.raises(AuthUnavailable):
+        await other.knows(token)
+    region.faults.fail.clear()
+    assert await other.knows(token)
+
+
+async def test_a_change_that_fails_because_the_store_is_down_does_not_end_known_tokens(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.faults.fail = {"*"}
+    with pytest.raises(BackendUnavailable):
+        await replica.directory.suspend(SHOP)
+    assert await replica.knows(token)
+
+
+async def test_a_change_that_failed_is_checked_before_a_known_token_is_used_again(region, replica, other):
+    token = await replica.create()
+    await replica.knows(token)
+    region.faults.fail = {"swap"}
+    with pytest.raises(BackendUnavailable):
+        await replica.rotate()
+    region.faults.fail.clear()
+    await other.rotate()
+    assert not await replica.knows(token)
+
+
+async def test_a_jump_of_the_wall_clock_changes_nothing(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    region.faults.calls.clear()
+    region.clock.jump_wall(10 * STALE_TTL_MS)
+    assert await replica.knows(token)
+    assert region.faults.calls == []
