@@ -25,6 +25,11 @@ class Headers:
         """The field's value without surrounding white space, or None if it was not sent."""
         return self._values.get(name)
 
+    def select(self, names: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+        """Names with their values, in the order asked for. Every one of them must have been sent."""
+        values = self._values
+        return [(name, values[name]) for name in names]
+
     def is_repeated(self, name: bytes) -> bool:
         """Whether the field was sent more than once."""
         return name in self._repeated

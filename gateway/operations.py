@@ -50,9 +50,11 @@ def parse(call: Call, limits: Limits) -> Request:
 
 
 def _check_content_type(headers: Headers) -> None:
-    media_type = (headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
+    field = headers.get(b"content-type") or b""
+    if field != _CONTENT_TYPE and field.partition(b";")[0].strip().lower() != _CONTENT_TYPE:
+        raise InvalidContentType
     coding = headers.get(b"content-encoding")
-    if media_type != _CONTENT_TYPE or (coding is not None and coding.lower() != b"identity"):
+    if coding is not None and coding.lower() != b"identity":
         raise InvalidContentType
 
 

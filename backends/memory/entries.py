@@ -32,19 +32,15 @@ class MemoryEntryStore:
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         now_ms = self._now_ms()
-        for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
-            self._drop(*place)
-        room = self._max_bytes - _cost(key, entry)
-        if not self._fits(keyspace, key, room):
-            for place in self._calendar.due(now_ms):
-                self._drop(*place)
-                if self._fits(keyspace, key, room):
-                    break
-            else:
-                raise StoreFull("the memory store has reached max_bytes")
+        self._collect(now_ms)
+        cost = _cost(key, entry)
+        self._make_room(keyspace, key, cost, now_ms)
         self._drop(keyspace, key)
-        self._tables.setdefault(keyspace, {})[key] = entry
-        self.used_bytes += _cost(key, entry)
+        table = self._tables.get(keyspace)
+        if table is None:
+            table = self._tables[keyspace] = {}
+        table[key] = entry
+        self.used_bytes += cost
         if entry.expires_at_ms is not None:
             self._calendar.add((keyspace, key), entry.expires_at_ms)
 
@@ -61,11 +57,25 @@ class MemoryEntryStore:
                 self._drop(keyspace, key)
             await asyncio.sleep(0)
 
-    def _fits(self, keyspace: Keyspace, key: str, room: int) -> bool:
-        if self.used_bytes <= room:
-            return True
-        replaced = self._tables.get(keyspace, {}).get(key)
-        return replaced is not None and self.used_bytes - _cost(key, replaced) <= room
+    def _collect(self, now_ms: int) -> None:
+        if self._calendar.is_due(now_ms):
+            for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
+                self._drop(*place)
+
+    def _make_room(self, keyspace: Keyspace, key: str, cost: int, now_ms: int) -> None:
+        """Collect expired entries until this one fits, in place of its predecessor. Raises StoreFull."""
+        if self.used_bytes + cost <= self._max_bytes:
+            return
+        due = self._calendar.due(now_ms)
+        while self.used_bytes + cost - self._cost_of(keyspace, key) > self._max_bytes:
+            place = next(due, None)
+            if place is None:
+                raise StoreFull("the memory store has reached max_bytes")
+            self._drop(*place)
+
+    def _cost_of(self, keyspace: Keyspace, key: str) -> int:
+        entry = self._tables.get(keyspace, {}).get(key)
+        return 0 if entry is None else _cost(key, entry)
 
     def _drop(self, keyspace: Keyspace, key: str) -> None:
         table = self._tables.get(keyspace)

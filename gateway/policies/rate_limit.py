@@ -7,8 +7,6 @@ remembered here; "allowed" never is. The store is asked once per decision.
 from collections.abc import Callable
 from typing import Protocol
 
-from cachetools import LRUCache
-
 from backends.errors import BackendError
 from backends.interface import WindowCounter
 from gateway.errors import QuotaUnavailable, RateLimited
@@ -32,27 +30,32 @@ class RateLimit:
     def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
         self._counters = counters
         self._now_ms = now_ms
-        self._closed_until: LRUCache[Budget, int] = LRUCache(_REMEMBERED_VERDICTS)
+        self._closed_until_ms: dict[Budget, int] = {}
 
     async def charge(self, grant: Grant) -> None:
         """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
         for budget in grant.budgets:
-            await self._charge(budget)
+            asked_at_ms = self._now_ms()
+            if budget in self._closed_until_ms:
+                self._refuse_while_closed(budget, asked_at_ms)
+            try:
+                charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
+            except BackendError as error:
+                raise QuotaUnavailable from error
+            if not charge.admitted:
+                self._remember(budget, asked_at_ms + charge.closes_in_ms)
+                raise RateLimited(_whole_seconds(charge.closes_in_ms))
 
-    async def _charge(self, budget: Budget) -> None:
-        if budget in self._closed_until:
-            remaining_ms = self._closed_until[budget] - self._now_ms()
-            if remaining_ms > 0:
-                raise RateLimited(_whole_seconds(remaining_ms))
-            del self._closed_until[budget]
-        asked_at_ms = self._now_ms()
-        try:
-            charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
-        except BackendError as error:
-            raise QuotaUnavailable from error
-        if not charge.admitted:
-            self._closed_until[budget] = asked_at_ms + charge.closes_in_ms
-            raise RateLimited(_whole_seconds(charge.closes_in_ms))
+    def _refuse_while_closed(self, budget: Budget, now_ms: int) -> None:
+        remaining_ms = self._closed_until_ms[budget] - now_ms
+        if remaining_ms > 0:
+            raise RateLimited(_whole_seconds(remaining_ms))
+        del self._closed_until_ms[budget]
+
+    def _remember(self, budget: Budget, closed_until_ms: int) -> None:
+        if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
+            del self._closed_until_ms[next(iter(self._closed_until_ms))]
+        self._closed_until_ms[budget] = closed_until_ms
 
 
 class LenientRateLimit:

@@ -1,4 +1,8 @@
-"""The Authorization field of Signature V4, taken apart and judged by its shape alone."""
+"""The Authorization field of Signature V4, taken apart and judged by its shape alone.
+
+What a caller states (Credential, SignedHeaders) is the same in each of its
+requests for a day, so statements are parsed once; signatures are not.
+"""
 
 import re
 from functools import lru_cache
@@ -11,7 +15,7 @@ ALGORITHM = b"AWS4-HMAC-SHA256"
 
 _SIGNATURE = re.compile(rb"[0-9a-f]{64}")
 _PRINTABLE = re.compile(rb"[!-~]+")
-_CACHED_PARTS = 1024
+_CACHED_STATEMENTS = 1024
 
 
 class Credential(Struct, frozen=True):
@@ -25,40 +29,52 @@ class Credential(Struct, frozen=True):
     scope: bytes
 
 
-class Authorization(Struct, frozen=True):
-    """An Authorization field whose three parts are there; the list of signed headers is judged later."""
+class Statement(Struct, frozen=True):
+    """The part of the field that is not the signature; the list of signed headers is judged later."""
 
     credential: Credential
     signed_headers: bytes
-    signature: bytes
 
 
-def parse_authorization(field: bytes) -> Authorization:
-    """Take the field apart. Raises IncompleteSignature naming the part that is missing or malformed."""
-    algorithm, _, rest = field.partition(b" ")
-    if algorithm != ALGORITHM:
+class SignedHeaders(Struct, frozen=True):
+    """A well-formed list of signed headers: as text, in order, and for look-ups."""
+
+    text: bytes
+    names: tuple[bytes, ...]
+    set: frozenset[bytes]
+
+
+def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
+    """Statement and signature. Raises IncompleteSignature naming the part that is missing or malformed."""
+    if not field.startswith(ALGORITHM + b" "):
         raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")
+    before, found, rest = field.rpartition(b"Signature=")
+    signature, _, after = rest.partition(b",")
+    before = before.rstrip()
+    if not found or not before.endswith((b",", ALGORITHM)):
+        raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
+    statement = _parse_statement(before + after if after else before[:-1])
+    if not _SIGNATURE.fullmatch(signature):
+        raise IncompleteSignature("Signature must be 64 lower-case hexadecimal digits.")
+    return statement, signature
+
+
+@lru_cache(_CACHED_STATEMENTS)
+def _parse_statement(text: bytes) -> Statement:
     parameters: dict[bytes, bytes] = {}
-    for part in rest.split(b","):
+    for part in text.removeprefix(ALGORITHM).split(b","):
         name, equals, value = part.strip().partition(b"=")
         if not equals or name in parameters:
             raise IncompleteSignature("Authorization must be a list of distinct key=value pairs.")
         parameters[name] = value
-    try:
-        credential = parameters.pop(b"Credential")
-        signed_headers = parameters.pop(b"SignedHeaders")
-        signature = parameters.pop(b"Signature")
-    except KeyError as missing:
-        name = missing.args[0].decode()
-        raise IncompleteSignature(f"Authorization header requires '{name}' parameter.") from None
-    if parameters:
+    for name in (b"Credential", b"SignedHeaders"):
+        if name not in parameters:
+            raise IncompleteSignature(f"Authorization header requires '{name.decode()}' parameter.")
+    if len(parameters) > 2:
         raise IncompleteSignature("Authorization has a parameter that is not known.")
-    if not _SIGNATURE.fullmatch(signature):
-        raise IncompleteSignature("Signature must be 64 lower-case hexadecimal digits.")
-    return Authorization(_parse_credential(credential), signed_headers, signature)
+    return Statement(_parse_credential(parameters[b"Credential"]), parameters[b"SignedHeaders"])
 
 
-@lru_cache(_CACHED_PARTS)
 def _parse_credential(text: bytes) -> Credential:
     parts = text.split(b"/")
     if len(parts) != 5 or not parts[0] or not _PRINTABLE.fullmatch(text):
@@ -69,8 +85,8 @@ def _parse_credential(text: bytes) -> Credential:
     return Credential(access_key_id, date, region, service, terminator, b"/".join(parts[1:]))
 
 
-@lru_cache(_CACHED_PARTS)
-def parse_signed_headers(text: bytes) -> tuple[bytes, ...]:
+@lru_cache(_CACHED_STATEMENTS)
+def parse_signed_headers(text: bytes) -> SignedHeaders:
     """The names in the list. Raises IncompleteSignature unless they are lower-case, sorted and distinct."""
     names = text.split(b";")
     if not all(names) or text != text.lower() or names != sorted(set(names)):
@@ -79,4 +95,4 @@ def parse_signed_headers(text: bytes) -> tuple[bytes, ...]:
         )
     if b"host" not in names:
         raise IncompleteSignature("'Host' must be a 'SignedHeader' in the AWS Authorization.")
-    return tuple(names)
+    return SignedHeaders(text, tuple(names), frozenset(names))

@@ -9,11 +9,11 @@ from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from gateway.headers import Headers
+from gateway.sigv4.authorization import SignedHeaders
 
 _UNRESERVED = "-_.~"
 
 
-@lru_cache(256)
 def canonical_uri(path: bytes) -> bytes:
     """The wire path without dot segments and empty segments, percent-encoded once more."""
     segments: list[bytes] = []
@@ -41,23 +41,24 @@ def canonical_query(query: bytes) -> bytes:
 
 
 def canonical_request(
-    method: bytes,
-    target: bytes,
-    headers: Headers,
-    signed_headers: tuple[bytes, ...],
-    payload_hash: bytes,
+    method: bytes, target: bytes, headers: Headers, signed: SignedHeaders, payload_hash: bytes
 ) -> bytes:
-    """Join the six parts. Every name in `signed_headers` must have been sent."""
+    """Join the six parts. Every name in `signed` must have been sent."""
+    fields = b"\n".join([name + b":" + value for name, value in headers.select(signed.names)])
+    if b"  " in fields or b"\t" in fields:
+        fields = b"\n".join([name + b":" + _fold(value) for name, value in headers.select(signed.names)])
+    return b"\n".join((method, _canonical_target(target), fields, b"", signed.text, payload_hash))
+
+
+@lru_cache(256)
+def _canonical_target(target: bytes) -> bytes:
     path, _, query = target.partition(b"?")
-    lines = [method, canonical_uri(path), canonical_query(query)]
-    lines += [name + b":" + _fold(headers.get(name) or b"") for name in signed_headers]
-    lines += (b"", b";".join(signed_headers), payload_hash)
-    return b"\n".join(lines)
+    return canonical_uri(path) + b"\n" + canonical_query(query)
 
 
 def _fold(value: bytes) -> bytes:
     """Runs of white space inside a value count as one space."""
-    return b" ".join(value.split()) if b"  " in value or b"\t" in value else value
+    return b" ".join(value.split())
 
 
 def _encode(text: bytes) -> str:

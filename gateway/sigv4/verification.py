@@ -21,8 +21,8 @@ from gateway.errors import (
 from gateway.headers import Headers
 from gateway.sigv4.authorization import (
     ALGORITHM,
-    Authorization,
     Credential,
+    Statement,
     parse_authorization,
     parse_signed_headers,
 )
@@ -58,45 +58,45 @@ def examine(
     method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: Rules, now_seconds: int
 ) -> Claim:
     """Check everything but the signature itself. Raises the first SignatureRefusal that applies."""
-    authorization = _read_authorization(target, headers)
+    statement, signature = _read_authorization(target, headers)
     date = signing_date(headers)
     signed_at_seconds = epoch_seconds(date)
-    _check_scope(authorization.credential, rules, date.decode())
+    credential = statement.credential
+    _check_scope(credential, rules, date)
     _check_time(signed_at_seconds, now_seconds, rules.skew_seconds)
-    signed_headers = parse_signed_headers(authorization.signed_headers)
-    _check_signed_headers(signed_headers, headers)
+    signed_headers = parse_signed_headers(statement.signed_headers)
+    _check_signed_headers(signed_headers.set, headers)
     _check_host(headers, rules)
     body_hash = sha256(body).hexdigest().encode()
     request = canonical_request(method, target, headers, signed_headers, body_hash)
-    scope = authorization.credential.scope
+    request_hash = sha256(request).hexdigest().encode()
     return Claim(
-        access_key_id=authorization.credential.access_key_id,
+        access_key_id=credential.access_key_id,
         session_token=headers.get(b"x-amz-security-token"),
-        scope=scope,
-        string_to_sign=b"\n".join((ALGORITHM, date, scope, sha256(request).hexdigest().encode())),
-        signature=authorization.signature,
+        scope=credential.scope,
+        string_to_sign=b"\n".join((ALGORITHM, date, credential.scope, request_hash)),
+        signature=signature,
         declared_hash_holds=headers.get(_CONTENT_HASH) in (None, body_hash),
     )
 
 
-def _read_authorization(target: bytes, headers: Headers) -> Authorization:
+def _read_authorization(target: bytes, headers: Headers) -> tuple[Statement, bytes]:
     field = headers.get(b"authorization")
     if field is None:
         raise MissingSignature
     if headers.is_repeated(b"authorization"):
         raise IncompleteSignature("Authorization must be sent once.")
-    if any(name.startswith(b"x-amz-") for name in _parameter_names(target.partition(b"?")[2])):
+    if b"?" in target and any(name.startswith(b"x-amz-") for name in _parameter_names(target)):
         raise IncompleteSignature("Query-string authentication is not supported.")
     return parse_authorization(field)
 
 
-def _parameter_names(query: bytes) -> list[bytes]:
-    if not query:
-        return []
+def _parameter_names(target: bytes) -> list[bytes]:
+    query = target.partition(b"?")[2]
     return [unquote_to_bytes(parameter.partition(b"=")[0]).lower() for parameter in query.split(b"&")]
 
 
-def _check_scope(credential: Credential, rules: Rules, date: str) -> None:
+def _check_scope(credential: Credential, rules: Rules, date: bytes) -> None:
     if credential.region != rules.region:
         region = credential.region[:_ECHOED_CHARACTERS]
         raise InvalidRegion(f"Credential should be scoped to a valid region, not '{region}'.")
@@ -104,7 +104,7 @@ def _check_scope(credential: Credential, rules: Rules, date: str) -> None:
         raise InvalidService(f"Credential should be scoped to correct service: '{rules.service}'.")
     if credential.terminator != _TERMINATOR:
         raise InvalidScope(f"Credential should be scoped with a valid terminator: '{_TERMINATOR}'.")
-    if credential.date != date[:8]:
+    if credential.date != date[:8].decode():
         raise InvalidScope("Date in Credential scope does not match YYYYMMDD from the request's date.")
 
 
@@ -123,12 +123,12 @@ def _check_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) -> 
     )
 
 
-def _check_signed_headers(signed_headers: tuple[bytes, ...], headers: Headers) -> None:
-    for name in signed_headers:
-        if headers.get(name) is None:
-            raise IncompleteSignature(f"'{_echo(name)}' is listed in SignedHeaders but was not sent.")
-    for name in headers.names():
-        if name.startswith(b"x-amz-") and name not in signed_headers and name != _CONTENT_HASH:
+def _check_signed_headers(signed: frozenset[bytes], headers: Headers) -> None:
+    sent = headers.names()
+    for name in signed - sent:
+        raise IncompleteSignature(f"'{_echo(name)}' is listed in SignedHeaders but was not sent.")
+    for name in sent - signed:
+        if name.startswith(b"x-amz-") and name != _CONTENT_HASH:
             raise IncompleteSignature(f"'{_echo(name)}' must be a 'SignedHeader' in the AWS Authorization.")
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):

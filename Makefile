@@ -1,0 +1,52 @@
+# `make run` and `make test` need Python 3.11 or newer, git, make and a package registry; they install the rest.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+CONFIG ?= config.example.yaml
+
+.PHONY: help run test check format bench clean
+
+help:
+	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
+	@echo "make test    run every test"
+	@echo "make check   lint, types, import contracts"
+	@echo "make format  lay out the code"
+	@echo "make bench   requests per second beside a bare aiohttp handler"
+
+run: $(VENV)/.run
+	@sed -n '/^<!-- try -->$$/,/^<!-- end of try -->$$/p' README.md | grep -v -e '^<!--' -e '^```'
+	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/kvs-gateway check --config config.example.yaml
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.venv setup.cfg pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
