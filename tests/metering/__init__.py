@@ -1,0 +1,1 @@
+"""Usage, metrics and readiness, by themselves and over HTTP."""
