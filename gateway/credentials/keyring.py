@@ -15,6 +15,9 @@ class Credentials(Struct, frozen=True):
     secret: bytes
     caller: Caller
 
+    def __repr__(self) -> str:
+        return f"Credentials(caller={self.caller!r})"
+
 
 class SessionSource(Protocol):
     """Credentials that a session token carries."""

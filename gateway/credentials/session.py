@@ -45,6 +45,9 @@ class IssuedSession(Struct, frozen=True):
     session_token: str
     expires_at_seconds: int
 
+    def __repr__(self) -> str:
+        return f"IssuedSession(access_key_id={self.access_key_id!r})"
+
 
 class _Session(Struct, frozen=True):
     credentials: Credentials

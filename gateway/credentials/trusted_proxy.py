@@ -47,10 +47,19 @@ class TrustedProxy:
             sent = headers.get(self._secret_header) or b""
             if not hmac.compare_digest(sent, self._secret):
                 return False
-        return not self._networks or any(_address(peer) in network for network in self._networks)
+        return not self._networks or self._is_inside(_address(peer))
+
+    def _is_inside(self, address: IPv4Address | IPv6Address | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
 
 
-def _address(peer: str) -> IPv4Address | IPv6Address:
-    """The peer's address; one that reached an IPv6 listener over IPv4 counts as what it is."""
-    address = ip_address(peer)
+def _address(peer: str) -> IPv4Address | IPv6Address | None:
+    """The peer's address; one that reached an IPv6 listener over IPv4 counts as what it is.
+
+    None if it is not known any more, as when the connection was lost meanwhile.
+    """
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return None
     return getattr(address, "ipv4_mapped", None) or address

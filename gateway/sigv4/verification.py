@@ -53,6 +53,9 @@ class Claim(Struct, frozen=True):
     signature: bytes
     declared_hash_holds: bool
 
+    def __repr__(self) -> str:
+        return f"Claim(access_key_id={self.access_key_id!r})"
+
 
 def examine(
     method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: Rules, now_seconds: int

@@ -6,16 +6,12 @@ from tests.sigv4.wire import assert_refused, sign_by_hand
 from tests.support.gateway import run_gateway
 
 NOW = "20261120T000000Z"
+HOSTS = {"public_hosts": ["KVS.example.com", "secure.example.com:443", "odd.example.com:8443"]}
 MISMATCH = ("signature_mismatch", "InvalidSignatureException")
 
 
 def for_host(host: str):
     return sign_by_hand({"Host": host, "X-Amz-Date": NOW}, names="host;x-amz-date", date=NOW)
-
-
-@pytest.fixture(scope="module")
-def hosts() -> dict:
-    return {"public_hosts": ["KVS.example.com", "secure.example.com:443", "odd.example.com:8443"]}
 
 
 @pytest.mark.parametrize(
@@ -30,8 +26,8 @@ def hosts() -> dict:
         "Odd.Example.Com:8443",
     ],
 )
-async def test_a_listed_host_is_served_in_any_case_and_with_a_default_port(hosts, host):
-    async with run_gateway(hosts) as gateway:
+async def test_a_listed_host_is_served_in_any_case_and_with_a_default_port(host):
+    async with run_gateway(HOSTS) as gateway:
         assert (await for_host(host).send(gateway)).status == 200
 
 
@@ -48,15 +44,15 @@ async def test_a_listed_host_is_served_in_any_case_and_with_a_default_port(hosts
         "127.0.0.1",
     ],
 )
-async def test_a_host_that_is_not_listed_is_refused_although_it_was_signed(hosts, host):
-    async with run_gateway(hosts) as gateway:
+async def test_a_host_that_is_not_listed_is_refused_although_it_was_signed(host):
+    async with run_gateway(HOSTS) as gateway:
         reply = await for_host(host).send(gateway)
         assert_refused(reply, "invalid_host", "InvalidSignatureException")
         assert host in reply.json["message"]
 
 
-async def test_the_host_counts_and_not_what_a_proxy_says_it_was(hosts):
-    async with run_gateway(hosts) as gateway:
+async def test_the_host_counts_and_not_what_a_proxy_says_it_was():
+    async with run_gateway(HOSTS) as gateway:
         wire = for_host("evil.example.com").add("X-Forwarded-Host", "kvs.example.com")
         assert_refused(await wire.send(gateway), "invalid_host", "InvalidSignatureException")
 
@@ -70,8 +66,8 @@ async def test_another_host_than_the_signed_one_is_a_mismatch(gateway):
     assert_refused(await wire.send(gateway), *MISMATCH)
 
 
-async def test_the_host_of_an_absolute_target_does_not_replace_the_signed_one(hosts):
-    async with run_gateway(hosts) as gateway:
+async def test_the_host_of_an_absolute_target_does_not_replace_the_signed_one():
+    async with run_gateway(HOSTS) as gateway:
         wire = for_host("kvs.example.com").but(target=b"http://evil.example/v1/put")
         reply = await wire.send(gateway)
         assert (reply.status, reply.json) == (404, {"error": "not_found"})

@@ -1,0 +1,180 @@
+"""Design, section 3: a proxy in front that has verified the signature, and everyone who pretends to be it."""
+
+import json
+from ipaddress import ip_network
+
+import pytest
+
+from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.headers import Headers
+from tests.sigv4.wire import Wire, assert_refused, signed
+from tests.support.config import ROLE, TABLE_TOKEN
+from tests.support.gateway import run_gateway
+
+SECRET = "the-secret-of-the-proxy"
+SESSION_ARN = "arn:aws:sts::123456789012:assumed-role/managed-app-test/function-1"
+CALLER = "X-KVS-Caller-Arn"
+PROOF = "X-KVS-Proxy-Secret"
+MISSING = ("missing_signature", "MissingAuthenticationTokenException")
+NOT_APPROVED = ("caller_not_approved", "AccessDeniedException")
+INCOMPLETE = ("incomplete_signature", "IncompleteSignatureException")
+
+
+def behind_proxy(**proxy):
+    return run_gateway({"signature": {"credentials": {"trusted_proxy": proxy}}})
+
+
+@pytest.fixture
+async def gateway():
+    """A gateway that believes whoever knows the secret."""
+    async with behind_proxy(secret=SECRET) as running:
+        yield running
+
+
+async def vouch(gateway, arn: str = SESSION_ARN, secret: str | None = SECRET, **options):
+    headers = {CALLER: arn} if secret is None else {CALLER: arn, PROOF: secret}
+    return await gateway.put("k", 1, signer=None, headers=headers, **options)
+
+
+@pytest.mark.parametrize("arn", [SESSION_ARN, ROLE])
+async def test_a_caller_that_the_proxy_names_is_served_without_a_signature(gateway, arn):
+    assert (await vouch(gateway, arn)).json == {"ok": True}
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "arn:aws:sts::123456789012:assumed-role/stranger/function-1",
+        "arn:aws:iam::123456789012:role/stranger",
+        "arn:aws:iam::123456789012:user/managed-app-test",
+        "arn:aws:iam::123456789012:root",
+        "arn:aws:sts::123456789012:federated-user/managed-app-test",
+        "managed-app-test",
+        "*",
+        f"{ROLE},{ROLE}",
+        "é" + ROLE,
+    ],
+)
+async def test_a_caller_of_another_role_is_not_authorized(gateway, arn):
+    assert_refused(await vouch(gateway, arn), *NOT_APPROVED)
+
+
+@pytest.mark.parametrize(
+    "secret", [None, "", "wrong", SECRET[:-1], SECRET + "x", SECRET.upper(), "é", f"{SECRET},{SECRET}"]
+)
+async def test_who_does_not_know_the_secret_is_not_believed(gateway, secret):
+    assert_refused(await vouch(gateway, secret=secret), *MISSING)
+
+
+async def test_the_secret_without_a_caller_is_no_signature(gateway):
+    reply = await gateway.put("k", 1, signer=None, headers={PROOF: SECRET})
+    assert_refused(reply, *MISSING)
+
+
+async def test_the_secret_with_an_empty_caller_is_no_signature(gateway):
+    assert_refused(await vouch(gateway, ""), *MISSING)
+
+
+async def test_the_table_token_is_asked_for_all_the_same(gateway):
+    reply = await vouch(gateway, token=None)
+    assert (reply.status, reply.json) == (401, {"error": "missing_token"})
+
+
+async def test_callers_may_still_sign_themselves(gateway):
+    assert (await gateway.put("k", 1)).status == 200
+
+
+@pytest.mark.parametrize("secret", [None, "wrong"])
+async def test_headers_of_an_impostor_are_dropped_and_the_signature_counts(gateway, secret):
+    wire = signed(gateway).add(CALLER, "arn:aws:iam::123456789012:role/stranger")
+    if secret is not None:
+        wire = wire.add(PROOF, secret)
+    assert (await wire.send(gateway)).status == 200
+
+
+async def test_an_impostor_cannot_borrow_an_approved_role_for_a_bad_signature(gateway):
+    wire = signed(gateway, signer=gateway.signer.but(secret_access_key="wrong")).add(CALLER, ROLE)
+    assert_refused(await wire.send(gateway), "signature_mismatch", "InvalidSignatureException")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ((CALLER, ROLE), (CALLER, ROLE), (PROOF, SECRET)),
+        ((CALLER, ROLE), (CALLER.lower(), "arn:aws:iam::1:role/stranger"), (PROOF, SECRET)),
+        ((CALLER, ROLE), (PROOF, SECRET), (PROOF, SECRET)),
+        ((CALLER, ROLE), (PROOF, "wrong"), (PROOF, SECRET)),
+    ],
+)
+async def test_a_repeated_header_of_the_proxy_is_refused(gateway, fields):
+    wire = Wire(((b"Host", b"kvs"), (b"X-KVS-Authorization", f"Bearer {TABLE_TOKEN}".encode())))
+    for name, value in fields:
+        wire = wire.add(name, value)
+    assert_refused(await wire.send(gateway), *INCOMPLETE)
+
+
+async def test_a_proxy_in_a_listed_network_is_believed():
+    async with behind_proxy(networks=["10.0.0.0/8", "127.0.0.0/8"]) as gateway:
+        assert (await vouch(gateway, secret=None)).status == 200
+
+
+async def test_a_proxy_elsewhere_is_not_believed():
+    async with behind_proxy(networks=["10.0.0.0/8", "::1/128"]) as gateway:
+        assert_refused(await vouch(gateway, secret=None), *MISSING)
+
+
+async def test_a_proxy_elsewhere_is_not_believed_whatever_it_says_it_forwards():
+    async with behind_proxy(networks=["10.0.0.0/8"]) as gateway:
+        headers = {CALLER: ROLE, "X-Forwarded-For": "10.0.0.1", "Forwarded": "for=10.0.0.1"}
+        assert_refused(await gateway.put("k", 1, signer=None, headers=headers), *MISSING)
+
+
+@pytest.mark.parametrize(
+    ("network", "secret", "is_believed"),
+    [
+        ("127.0.0.0/8", SECRET, True),
+        ("127.0.0.0/8", "wrong", False),
+        ("127.0.0.0/8", None, False),
+        ("10.0.0.0/8", SECRET, False),
+    ],
+)
+async def test_where_both_are_configured_both_must_hold(network, secret, is_believed):
+    async with behind_proxy(secret=SECRET, networks=[network]) as gateway:
+        assert ((await vouch(gateway, secret=secret)).status == 200) is is_believed
+
+
+async def test_the_headers_have_the_names_of_the_configuration():
+    async with behind_proxy(secret=SECRET, caller_header="X-Who", secret_header="X-Proof") as gateway:
+        own = {"X-Who": ROLE, "X-Proof": SECRET}
+        assert (await gateway.put("k", 1, signer=None, headers=own)).status == 200
+        assert_refused(await vouch(gateway), *MISSING)
+
+
+async def test_without_a_trusted_proxy_its_headers_mean_nothing():
+    async with run_gateway() as gateway:
+        assert_refused(await vouch(gateway), *MISSING)
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_believed"),
+    [
+        ("10.1.2.3", True),
+        ("::ffff:10.1.2.3", True),
+        ("fd00::1", True),
+        ("11.0.0.1", False),
+        ("::1", False),
+        ("", False),
+        ("unknown", False),
+    ],
+)
+def test_a_peer_counts_by_its_address(peer, is_believed):
+    networks = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+    proxy = TrustedProxy(caller_header=b"a", secret_header=b"b", secret=None, networks=networks)
+    caller = proxy.vouched_caller(Headers([(b"a", ROLE.encode())]), peer)
+    assert (caller is not None) is is_believed
+
+
+async def test_the_secret_of_the_proxy_is_never_returned(gateway):
+    for headers in ({PROOF: SECRET}, {PROOF: SECRET, CALLER: "stranger"}, {PROOF: SECRET, CALLER: ROLE}):
+        reply = await gateway.call("put", b"{", signer=None, headers=headers)
+        assert SECRET not in reply.body.decode() + json.dumps(dict(reply.headers))
