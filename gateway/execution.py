@@ -25,12 +25,12 @@ class Executor:
         try:
             match request:
                 case Get(key):
-                    return self._judge(await self._entries.get(reading.keyspace, key))
+                    return self._judge(await self._entries.get(reading.grant.keyspace, key))
                 case Put(key, value, ttl_seconds):
-                    await self._entries.put(reading.keyspace, key, self._entry(value, ttl_seconds))
+                    await self._entries.put(reading.grant.keyspace, key, self._entry(value, ttl_seconds))
                     return Stored()
                 case Delete(key):
-                    await self._entries.delete(reading.keyspace, key)
+                    await self._entries.delete(reading.grant.keyspace, key)
                     return Deleted()
                 case _ as unreachable:
                     assert_never(unreachable)

@@ -1,4 +1,4 @@
-"""The order of policies. Read `_admit` and `_metered` from top to bottom: that is the contract.
+"""The order of policies. Read `serve` from top to bottom: that is the contract.
 
 Route and body size are checked before, by the HTTP edge (design, stages 1 and 2).
 """
@@ -6,12 +6,12 @@ Route and body size are checked before, by the HTTP edge (design, stages 1 and 2
 import logging
 
 from gateway.answers import Answer, refuse, render
-from gateway.errors import InternalError, Refusal
+from gateway.errors import InternalError, Refusal, ShuttingDown
 from gateway.execution import Executor
 from gateway.faults import describe_fault
 from gateway.limits import Limits
-from gateway.metering.meter import Meter, Reading
-from gateway.model import Call, Grant, TenantLabels
+from gateway.metering.meter import Meter
+from gateway.model import Call, TenantLabels, UsageOutcome
 from gateway.operations import parse
 from gateway.policies.admission import admit
 from gateway.policies.rate_limit import GrantCharge
@@ -19,6 +19,9 @@ from gateway.policies.signature import CallerPolicy
 from gateway.policies.table_token import TableTokenPolicy
 
 log = logging.getLogger("kvs.pipeline")
+
+_CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
+"""How a call is counted that a shutdown cancelled: its answer is not known here."""
 
 
 class Pipeline:
@@ -44,31 +47,28 @@ class Pipeline:
     async def serve(self, call: Call) -> tuple[Answer, TenantLabels | None]:
         """The answer, and the tenant it is billed to if the call got that far."""
         try:
-            grant = await self._admit(call)
+            caller = self._signature.verify(call)
+            binding = await self._table_token.bind(call)
+            grant = admit(caller, binding)
         except Refusal as refusal:
             return refuse(refusal), None
         except Exception as fault:
             return _unforeseen(fault), None
-        with self._meter.open(grant, call) as reading:
-            answer = await self._metered(grant, reading, call)
-            reading.close(answer)
-            return answer, grant.labels
 
-    async def _admit(self, call: Call) -> Grant:
-        caller = self._signature.verify(call)
-        binding = await self._table_token.bind(call)
-        return admit(caller, binding)
-
-    async def _metered(self, grant: Grant, reading: Reading, call: Call) -> Answer:
+        reading = self._meter.open(grant, call)
+        answer = _CUT_SHORT
         try:
             await self._rate_limit.charge(grant)
             request = parse(call, self._limits)
             outcome = await self._executor.execute(reading, request)
-            return render(outcome)
+            answer = render(outcome)
         except Refusal as refusal:
-            return refuse(refusal)
+            answer = refuse(refusal)
         except Exception as fault:
-            return _unforeseen(fault)
+            answer = _unforeseen(fault)
+        finally:
+            reading.close(answer)
+        return answer, grant.labels
 
 
 def _unforeseen(fault: Exception) -> Answer:

@@ -32,9 +32,12 @@ class MemoryEntryStore:
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         now_ms = self._now_ms()
-        self._collect(now_ms)
+        if self._calendar.is_due(now_ms):
+            for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
+                self._drop(*place)
         cost = _cost(key, entry)
-        self._make_room(keyspace, key, cost, now_ms)
+        if self.used_bytes + cost > self._max_bytes:
+            self._make_room(keyspace, key, cost, now_ms)
         self._drop(keyspace, key)
         table = self._tables.get(keyspace)
         if table is None:
@@ -57,15 +60,8 @@ class MemoryEntryStore:
                 self._drop(keyspace, key)
             await asyncio.sleep(0)
 
-    def _collect(self, now_ms: int) -> None:
-        if self._calendar.is_due(now_ms):
-            for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
-                self._drop(*place)
-
     def _make_room(self, keyspace: Keyspace, key: str, cost: int, now_ms: int) -> None:
         """Collect expired entries until this one fits, in place of its predecessor. Raises StoreFull."""
-        if self.used_bytes + cost <= self._max_bytes:
-            return
         due = self._calendar.due(now_ms)
         while self.used_bytes + cost - self._cost_of(keyspace, key) > self._max_bytes:
             place = next(due, None)

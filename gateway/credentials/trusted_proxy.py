@@ -29,7 +29,7 @@ class TrustedProxy:
 
     def vouched_caller(self, headers: Headers, peer: str) -> Caller | None:
         """The caller that a believed proxy names, or None if this is not one or it names none."""
-        if any(map(headers.is_repeated, (self._caller_header, self._secret_header))):
+        if headers.repeated & {self._caller_header, self._secret_header}:
             raise IncompleteSignature("A header of the trusted proxy was sent more than once.")
         arn = headers.get(self._caller_header)
         if not arn or not self._is_believed(headers, peer):

@@ -22,7 +22,7 @@ def request_ids() -> Callable[[Headers], str]:
 
     def request_id(headers: Headers) -> str:
         own = headers.get(_REQUEST_ID)
-        if own is None or headers.is_repeated(_REQUEST_ID) or not _OWN_ID.fullmatch(own):
+        if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
             return f"{prefix}-{next(numbers):08x}"
         return own.decode()
 

@@ -46,15 +46,6 @@ class UsageRow:
             for operation in Operation
         }
 
-    def count(
-        self, operation: Operation, outcome: UsageOutcome, request_bytes: int, response_bytes: int
-    ) -> None:
-        """Count one charged request."""
-        counts = self.counts[operation]
-        counts[outcome] += 1
-        counts[_OUTCOMES] += request_bytes
-        counts[_OUTCOMES + 1] += response_bytes
-
     def requests(self) -> int:
         """All requests of the row."""
         return sum(sum(counts[:_OUTCOMES]) for counts in self.counts.values())
@@ -96,7 +87,10 @@ class Usage:
         if row is None:
             self.overflowed += 1
             row = self._other = self._other or UsageRow(OTHER, self._now_ms())
-        row.count(operation, outcome, request_bytes, response_bytes)
+        counts = row.counts[operation]
+        counts[outcome] += 1
+        counts[_OUTCOMES] += request_bytes
+        counts[_OUTCOMES + 1] += response_bytes
 
     def stand(self, labels: TenantLabels) -> UsageRow | None:
         """Let a table's series stand, at 0 if they are new; None if there is no room."""

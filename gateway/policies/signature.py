@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from gateway.credentials.keyring import Keyring
 from gateway.credentials.roles import ApprovedRoles
 from gateway.credentials.trusted_proxy import TrustedProxy
@@ -39,18 +41,20 @@ class SignaturePolicy:
         self._keys = SigningKeys()
 
     def verify(self, call: Call) -> Caller:
-        caller = self._vouched(call) or self._signed(call)
+        caller = self._signed(call) if self._proxy is None else self._vouched(self._proxy, call)
         if not self._roles.approves(caller.role):
             raise CallerNotApproved
         return caller
 
-    def _vouched(self, call: Call) -> Caller | None:
-        return None if self._proxy is None else self._proxy.vouched_caller(call.headers, call.peer)
+    def _vouched(self, proxy: TrustedProxy, call: Call) -> Caller:
+        caller = proxy.vouched_caller(call.headers, call.peer)
+        if caller is not None:
+            return caller
+        return self._signed(msgspec.structs.replace(call, headers=proxy.strip(call.headers)))
 
     def _signed(self, call: Call) -> Caller:
-        headers = call.headers if self._proxy is None else self._proxy.strip(call.headers)
         claim = examine(
-            b"POST", call.target, headers, call.body, rules=self._rules, now_seconds=self._now_seconds()
+            b"POST", call.target, call.headers, call.body, rules=self._rules, now_seconds=self._now_seconds()
         )
         credentials = self._keyring.find(claim.access_key_id, claim.session_token)
         self._keys.prove(claim, credentials.secret)

@@ -43,7 +43,7 @@ class TableTokenPolicy:
             if field:
                 scheme, _, token = field.partition(b" ")
                 token = token.strip()
-                if headers.is_repeated(name) or scheme.lower() != b"bearer" or not token:
+                if name in headers.repeated or scheme.lower() != b"bearer" or not token:
                     raise InvalidToken
                 return token
         raise MissingToken

@@ -46,21 +46,30 @@ class SignedHeaders(Struct, frozen=True):
 
 def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
     """Statement and signature. Raises IncompleteSignature naming the part that is missing or malformed."""
-    if not field.startswith(ALGORITHM + b" "):
-        raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")
     before, found, rest = field.rpartition(b"Signature=")
     signature, _, after = rest.partition(b",")
-    before = before.rstrip()
-    if not found or not before.endswith((b",", ALGORITHM)):
+    if not found:
+        _check_algorithm(field)
         raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
-    statement = _parse_statement(before + after if after else before[:-1])
+    statement = _parse_statement(before, after)
     if not _SIGNATURE.fullmatch(signature):
         raise IncompleteSignature("Signature must be 64 lower-case hexadecimal digits.")
     return statement, signature
 
 
+def _check_algorithm(field: bytes) -> None:
+    if not field.startswith(ALGORITHM + b" "):
+        raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")
+
+
 @lru_cache(_CACHED_STATEMENTS)
-def _parse_statement(text: bytes) -> Statement:
+def _parse_statement(before: bytes, after: bytes) -> Statement:
+    """What stands before and after the signature, which may be the last parameter or another."""
+    _check_algorithm(before)
+    before = before.rstrip()
+    if not before.endswith((b",", ALGORITHM)):
+        raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
+    text = before + after if after else before[:-1]
     parameters: dict[bytes, bytes] = {}
     for part in text.removeprefix(ALGORITHM).split(b","):
         name, equals, value = part.strip().partition(b"=")

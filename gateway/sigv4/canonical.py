@@ -44,9 +44,9 @@ def canonical_request(
     method: bytes, target: bytes, headers: Headers, signed: SignedHeaders, payload_hash: bytes
 ) -> bytes:
     """Join the six parts. Every name in `signed` must have been sent."""
-    fields = b"\n".join([name + b":" + value for name, value in headers.select(signed.names)])
+    fields = b"\n".join([name + b":" + headers[name] for name in signed.names])
     if b"  " in fields or b"\t" in fields:
-        fields = b"\n".join([name + b":" + _fold(value) for name, value in headers.select(signed.names)])
+        fields = b"\n".join([name + b":" + _fold(headers[name]) for name in signed.names])
     return b"\n".join((method, _canonical_target(target), fields, b"", signed.text, payload_hash))
 
 
