@@ -106,6 +106,23 @@ async def test_a_call_that_is_cut_off_is_an_error(gateway):
     await assert_counted(gateway, "get", "error")
 
 
+@pytest.mark.parametrize("fault", ["charge", "get"])
+async def test_a_call_that_nobody_foresaw_is_an_error(gateway, fault):
+    gateway.faults.fail, gateway.faults.error = {fault}, RuntimeError
+    assert (await gateway.get("k")).error == "internal_error"
+    await assert_counted(gateway, "get", "error")
+
+
+async def test_a_call_whose_row_was_dropped_meanwhile_is_counted_all_the_same(gateway):
+    call = await hanging_call(gateway)
+    gateway.clock.advance(3_600_000)
+    gateway.app.usage.drop_idle()
+    assert series(await scrape(gateway), USAGE, **SESSIONS) == []
+    gateway.faults.gate.set()
+    await call
+    await assert_counted(gateway, "get", "not_found")
+
+
 async def test_bytes_are_those_of_the_bodies(gateway):
     bodies = [b'{"key":"k","value":"\xc3\xa9"}', b'{"key": "k", "value": 2, "more": true}', b"{"]
     replies = [await gateway.call("put", body) for body in bodies]
