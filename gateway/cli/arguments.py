@@ -69,7 +69,9 @@ def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     issue = actions.add_parser("issue", parents=[shared], help="print them in credential_process form")
     issue.add_argument("--role", required=True, metavar="ARN")
-    issue.add_argument("--ttl", type=int, default=3600, metavar="SECONDS")
+    issue.add_argument(
+        "--ttl", type=int, metavar="SECONDS", help="default 3600, or the maximum if it is less"
+    )
     issue.add_argument("--org")
     issue.add_argument("--app")
     issue.add_argument("--env")

@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from gateway.cli.exits import CommandFailed, Exit, exit_for_status
 from gateway.cli.formats import kubernetes_secret, shell_lines
@@ -60,7 +62,9 @@ def _table_call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any]
 
 
 def _credential_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    fields = {"role": arguments.role, "ttl_seconds": arguments.ttl}
+    fields = {"role": arguments.role}
+    if arguments.ttl is not None:
+        fields["ttl_seconds"] = arguments.ttl
     if arguments.org or arguments.app or arguments.env:
         fields |= {"org": arguments.org, "app": arguments.app, "env": arguments.env or DEFAULT_ENV}
     return fields
@@ -79,24 +83,53 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
+class _StayHere(HTTPRedirectHandler):
+    """The control listener never redirects; another server must not be handed the control token."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
 def _send(url: str, token: str | None, method: str, path: str, body: dict[str, Any] | None) -> Any:
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise CommandFailed(Exit.INVALID, "invalid_url", message="--url must begin with http:// or https://")
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
+    headers = {"Content-Type": "application/json", **_authorization(token)}
     data = None if body is None else json.dumps(body).encode()
     try:
-        request = Request(url.rstrip("/") + path, data, headers, method=method)  # noqa: S310 - checked above
+        request = Request(_checked(url) + path, data, headers, method=method)  # noqa: S310 - checked
         # The control listener is reached directly: a proxy would get to see the control token.
-        with build_opener(ProxyHandler({})).open(request, timeout=_TIMEOUT_SECONDS) as response:
+        opener = build_opener(ProxyHandler({}), _StayHere)
+        with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
             text = response.read()
+        return json.loads(text) if text else {"done": True}
     except HTTPError as error:
         raise CommandFailed(exit_for_status(error.code), _error_code(error), status=error.code) from None
-    except (URLError, OSError, ValueError) as error:
+    except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=url) from None
-    return json.loads(text) if text else {"done": True}
+    except (HTTPException, ValueError):
+        message = "what answers there is not a control listener"
+        raise CommandFailed(Exit.GENERAL, "unexpected_answer", message=message, url=url) from None
+
+
+def _checked(url: str) -> str:
+    """The control listener's base address. Raises CommandFailed."""
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or not re.fullmatch(r"[!-~]+", url):
+        raise CommandFailed(Exit.INVALID, "invalid_url", message="expected something like http://host:8081")
+    return url.rstrip("/")
+
+
+def _authorization(token: str | None) -> dict[str, str]:
+    """The header that carries the control token. Raises CommandFailed, which does not repeat it."""
+    if not token:
+        return {}
+    if not re.fullmatch(r"[!-~]+", token.strip()):
+        message = "KVS_CONTROL_TOKEN holds a character that a header cannot carry"
+        raise CommandFailed(Exit.INVALID, "invalid_control_token", message=message)
+    return {"Authorization": f"Bearer {token.strip()}"}
 
 
 def _error_code(error: HTTPError) -> str:

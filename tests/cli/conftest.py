@@ -1,0 +1,52 @@
+"""The command line, run inside the test against a gateway that runs there, too."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gateway.cli.main import main
+from tests.support.config import CONTROL_TOKEN
+
+BLOG = ("--org", "acme", "--app", "blog")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        return json.loads(self.err)
+
+
+@pytest.fixture
+def run(gateway, capsys, monkeypatch):
+    """Run a command; its environment names the gateway and the control token."""
+    monkeypatch.setenv("KVS_CONTROL_URL", gateway.control)
+    monkeypatch.setenv("KVS_CONTROL_TOKEN", CONTROL_TOKEN)
+
+    async def run(*arguments: str) -> Result:
+        capsys.readouterr()
+        code = await asyncio.to_thread(main, list(arguments))
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+async def blog(run):
+    """The command line, with the blog app registered."""
+    await run("apps", "register", *BLOG, "--type", "api")
+    return run

@@ -1,0 +1,164 @@
+"""Design, section 7: errors are JSON on standard error, exit codes tell their kind."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.cli.conftest import BLOG
+from tests.support.config import ROLE
+
+TABLE = (*BLOG, "--name", "posts")
+USAGE = [
+    (),
+    ("frobnicate",),
+    ("serve",),
+    ("check",),
+    ("serve", "--config"),
+    ("version", "--loud"),
+    ("apps",),
+    ("apps", "frobnicate"),
+    ("apps", "list"),
+    ("apps", "show", "--org", "acme"),
+    ("apps", "register", *BLOG),
+    ("apps", "register", *BLOG, "--type", "api", "--max-tables", "many"),
+    ("apps", "remove", *BLOG),
+    ("tables", "create", *BLOG),
+    ("tables", "create", *TABLE, "--format", "xml"),
+    ("tables", "rotate", *TABLE, "--overlap-seconds", "1.5"),
+    ("tables", "delete", *TABLE),
+    ("tables", "list", *BLOG, "--format", "env"),
+    ("credentials", "issue"),
+    ("credentials", "issue", "--role", ROLE, "--ttl", "long"),
+]
+INVALID = [
+    (("apps", "register", *BLOG, "--type", "API"), "invalid_type"),
+    (("apps", "register", *BLOG, "--type", "api", "--max-tables", "-1"), "invalid_max_tables"),
+    (
+        ("apps", "register", *BLOG, "--type", "api", "--requests-per-minute", "0"),
+        "invalid_requests_per_minute",
+    ),
+    (("apps", "show", "--org", "a/b", "--app", "blog"), "invalid_name"),
+    (("apps", "show", *BLOG, "--env", "a&b"), "invalid_name"),
+    (("apps", "suspend", "--org", "acme", "--app", "shop"), "declared_app"),
+    (("tables", "create", *BLOG, "--name", "a-b"), "invalid_name"),
+    (("tables", "create", *TABLE, "--minute-limit", "0"), "invalid_minute_limit"),
+    (("tables", "rotate", *TABLE, "--overlap-seconds", "-1"), "invalid_overlap_seconds"),
+    (("credentials", "issue", "--role", "nobody"), "role_not_approved"),
+    (("credentials", "issue", "--role", ROLE, "--ttl", "999999"), "invalid_ttl"),
+    (("credentials", "issue", "--role", ROLE, "--org", "acme"), "invalid_name"),
+]
+MISSING = [
+    (("apps", "show", "--org", "acme", "--app", "nowhere"), "app_not_found"),
+    (("apps", "remove", "--org", "acme", "--app", "nowhere", "--yes"), "app_not_found"),
+    (("tables", "list", *BLOG, "--env", "test"), "app_not_found"),
+    (("tables", "rotate", *TABLE), "table_not_found"),
+    (("tables", "delete", *TABLE, "--yes"), "table_not_found"),
+    (("tables", "delete", *BLOG, "--name", "a/../b", "--yes"), "table_not_found"),
+]
+
+
+@asynccontextmanager
+async def _server(answer: bytes):
+    """Answers every connection with these bytes."""
+
+    async def answer_once(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(answer_once, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
+async def test_a_usage_error_is_4(run, arguments):
+    result = await run(*arguments)
+    assert (result.code, result.out, result.error["error"]) == (4, "", "usage")
+    assert result.error["message"]
+    assert result.error["usage"].startswith("usage: kvs-gateway")
+
+
+@pytest.mark.parametrize(("arguments", "code"), INVALID, ids=str)
+async def test_what_the_control_plane_refuses_as_invalid_is_4(blog, arguments, code):
+    result = await blog(*arguments)
+    assert (result.code, result.out, result.error["error"]) == (4, "", code)
+
+
+@pytest.mark.parametrize(("arguments", "code"), MISSING, ids=str)
+async def test_what_does_not_exist_is_3(blog, arguments, code):
+    result = await blog(*arguments)
+    assert (result.code, result.out, result.error) == (3, "", {"error": code, "status": 404})
+
+
+async def test_a_conflict_is_4(blog):
+    await blog("tables", "create", *TABLE)
+    result = await blog("tables", "create", *TABLE)
+    assert (result.code, result.error) == (4, {"error": "table_exists", "status": 409})
+
+
+@pytest.mark.parametrize(("token", "code"), [("", "missing_token"), ("wrong", "invalid_token")])
+async def test_without_the_right_control_token_it_is_2(run, monkeypatch, token, code):
+    monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
+    result = await run("apps", "list", "--org", "acme")
+    assert (result.code, result.error) == (2, {"error": code, "status": 401})
+
+
+async def test_a_store_that_is_down_is_1(run, gateway):
+    gateway.faults.fail = {"*"}
+    result = await run("apps", "show", *BLOG)
+    assert (result.code, result.error) == (1, {"error": "auth_unavailable", "status": 503})
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
+async def test_a_control_listener_that_is_not_reached_is_5(run, url):
+    result = await run("apps", "list", "--org", "acme", "--url", url)
+    assert (result.code, result.out, result.error["error"]) == (5, "", "network")
+    assert result.error["url"] == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8081",
+        "ftp://localhost",
+        "file:///etc/passwd",
+        "http://",
+        "http://x:port",
+        "http://x:99999",
+        "http://a b",
+    ],
+)
+async def test_an_address_that_is_none_is_4(run, url):
+    result = await run("apps", "list", "--org", "acme", "--url", url)
+    assert (result.code, result.error["error"]) == (4, "invalid_url")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-server\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>",
+        b"HTTP/1.1 500 No\r\n\r\n<html>",
+    ],
+)
+async def test_a_server_that_is_not_a_control_listener_is_1(run, answer):
+    async with _server(answer) as url:
+        result = await run("apps", "list", "--org", "acme", "--url", url)
+    assert (result.code, result.error["error"]) == (1, "unexpected_answer")
+
+
+async def test_a_redirect_is_not_followed(run, gateway):
+    answer = f"HTTP/1.1 302 Found\r\nLocation: {gateway.control}/v1/orgs/acme/apps\r\n\r\n"
+    async with _server(answer.encode()) as url:
+        result = await run("apps", "list", "--org", "acme", "--url", url)
+    assert (result.code, result.error) == (1, {"error": "unexpected_answer", "status": 302})
+
+
+@pytest.mark.parametrize("token", ["secret\r\nX-Other: 1", "secret token", "sécret"])
+async def test_a_control_token_that_no_header_carries_is_4_and_not_printed(run, monkeypatch, token):
+    monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
+    result = await run("apps", "list", "--org", "acme")
+    assert (result.code, result.error["error"]) == (4, "invalid_control_token")
+    assert "cret" not in result.err

@@ -1,0 +1,116 @@
+"""Design, section 7: runtime variables ready to source or to apply; credentials that AWS SDKs refresh."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+import yaml
+from botocore.credentials import ProcessProvider
+from botocore.exceptions import CredentialRetrievalError
+
+from gateway.cli.formats import kubernetes_secret, shell_lines
+from tests.cli.conftest import BLOG
+from tests.support.config import ROLE
+
+VARIABLES = ["SERVICE_KVS_URL", "SERVICE_KVS_REGION", "SERVICE_KVS_TOKEN_POSTS"]
+
+
+def _sourced(script: str, names: list[str]) -> list[str]:
+    show = "\n".join(f'printf "%s\\0" "${name}"' for name in names)
+    done = subprocess.run(
+        ["/bin/sh", "-eu"], input=f"{script}\n{show}", capture_output=True, text=True, check=True
+    )
+    return done.stdout.split("\0")[:-1]
+
+
+async def _create(blog, *options: str):
+    return await blog("tables", "create", *BLOG, "--name", "posts", *options)
+
+
+async def test_a_shell_that_sources_the_env_format_has_the_three_variables(blog, gateway):
+    result = await _create(blog, "--format", "env")
+    url, region, token = _sourced(result.out, VARIABLES)
+    assert (result.code, url, region) == (0, "http://127.0.0.1:8080", "eu-central-1")
+    assert (await gateway.put("k", 1, token=token)).status == 200
+
+
+async def test_the_env_format_exports_and_says_nothing_else(blog):
+    lines = (await _create(blog, "--format", "env")).out.splitlines()
+    assert [line.split("=")[0] for line in lines] == [f"export {name}" for name in VARIABLES]
+
+
+async def test_the_kubernetes_format_is_a_secret_with_the_three_variables(blog, gateway):
+    secret = yaml.safe_load((await _create(blog, "--format", "k8s-secret")).out)
+    assert (secret["apiVersion"], secret["kind"], secret["type"]) == ("v1", "Secret", "Opaque")
+    assert secret["metadata"] == {"name": "kvs-blog-production-posts"}
+    assert list(secret["stringData"]) == VARIABLES
+    token = secret["stringData"]["SERVICE_KVS_TOKEN_POSTS"]
+    assert (await gateway.put("k", 1, token=token)).status == 200
+
+
+@pytest.mark.parametrize("form", ["env", "k8s-secret"])
+async def test_rotating_prints_the_new_token_in_each_format(blog, gateway, form):
+    old = (await _create(blog)).json["token"]
+    printed = (await blog("tables", "rotate", *BLOG, "--name", "posts", "--format", form)).out
+    assert old not in printed
+    assert "SERVICE_KVS_TOKEN_POSTS" in printed
+
+
+async def test_json_is_the_format_unless_another_is_named(blog):
+    assert (await _create(blog, "--format", "json")).json["runtime"]
+
+
+@pytest.mark.parametrize("value", ["a b", "it's", '"', "$(touch /tmp/x)", "`id`", "a\\b", "\n", "!", "*", ""])
+def test_a_shell_sees_every_value_as_it_is(value):
+    assert _sourced(shell_lines({"NAME": value}), ["NAME"]) == [value]
+
+
+@pytest.mark.parametrize("value", ["a: b", "yes", "1", "null", "#", "'", "\n", "{}", "&a", "1e3", ""])
+def test_kubernetes_sees_every_value_as_a_string(value):
+    secret = yaml.safe_load(kubernetes_secret({"app_id": "a", "env_id": "b", "name": "c"}, {"NAME": value}))
+    assert secret["stringData"] == {"NAME": value}
+
+
+@pytest.mark.parametrize(
+    ("app", "env", "name"),
+    [("My.App", "Prod_1", "Posts_"), ("a" * 64, "b" * 64, "c" * 32), ("a-", "b.", "_")],
+)
+def test_a_secrets_name_is_one_that_kubernetes_takes(app, env, name):
+    secret = yaml.safe_load(kubernetes_secret({"app_id": app, "env_id": env, "name": name}, {}))
+    label = secret["metadata"]["name"]
+    assert label.strip("-") == label
+    assert label.replace("-", "").isalnum()
+    assert label == label.lower()
+    assert len(label) <= 253
+
+
+async def test_an_aws_sdk_takes_the_issued_credentials_from_credential_process(run, gateway):
+    printed = (await run("credentials", "issue", "--role", ROLE)).out
+    issued = {**json.loads(printed), "Expiration": "2126-01-01T00:00:00.000Z"}
+    program = f"import sys; sys.stdout.write({json.dumps(issued)!r})"
+    command = shlex.join([sys.executable, "-c", program])
+    provider = ProcessProvider("default", lambda: {"profiles": {"default": {"credential_process": command}}})
+    frozen = provider.load().get_frozen_credentials()
+    assert (frozen.access_key, frozen.secret_key) == (issued["AccessKeyId"], issued["SecretAccessKey"])
+    assert frozen.token == issued["SessionToken"]
+
+
+def test_an_aws_sdk_learns_that_no_credentials_were_issued():
+    command = shlex.join(
+        [
+            sys.executable,
+            "-m",
+            "gateway",
+            "credentials",
+            "issue",
+            "--role",
+            ROLE,
+            "--url",
+            "http://127.0.0.1:1",
+        ]
+    )
+    provider = ProcessProvider("default", lambda: {"profiles": {"default": {"credential_process": command}}})
+    with pytest.raises(CredentialRetrievalError):
+        provider.load()

@@ -1,0 +1,128 @@
+"""Design, section 7: each management command is one call of the control listener, JSON on standard output."""
+
+import datetime as dt
+
+import pytest
+
+from tests.cli.conftest import BLOG
+from tests.support.config import ROLE
+from tests.support.signing import Signer
+
+APP = {
+    "org_id": "acme",
+    "app_id": "blog",
+    "env_id": "production",
+    "type": "api",
+    "status": "inactive",
+    "requests_per_minute": 600,
+    "max_tables": 3,
+}
+
+
+async def test_registering_prints_the_app(run):
+    result = await run("apps", "register", *BLOG, "--type", "api")
+    assert (result.code, result.json, result.err) == (0, APP, "")
+
+
+async def test_registering_takes_limits(run):
+    limits = ("--requests-per-minute", "60", "--max-tables", "1")
+    result = await run("apps", "register", *BLOG, "--type", "sse", *limits)
+    assert result.json == {**APP, "type": "sse", "requests_per_minute": 60, "max_tables": 1}
+
+
+async def test_listing_prints_the_organizations_apps(blog):
+    result = await blog("apps", "list", "--org", "acme")
+    assert [app["app_id"] for app in result.json] == ["blog", "shop"]
+
+
+async def test_showing_prints_the_app(blog):
+    assert (await blog("apps", "show", *BLOG)).json == APP
+
+
+async def test_suspending_and_resuming_print_the_app(blog):
+    assert (await blog("apps", "suspend", *BLOG)).json["status"] == "inactive"
+    assert (await blog("apps", "resume", *BLOG)).json["status"] == "active"
+
+
+async def test_removing_says_that_it_is_done(blog):
+    result = await blog("apps", "remove", *BLOG, "--yes")
+    assert (result.code, result.json) == (0, {"done": True})
+    assert (await blog("apps", "show", *BLOG)).code == 3
+
+
+async def test_the_environment_is_production_unless_it_is_named(blog):
+    await blog("apps", "register", *BLOG, "--env", "test", "--type", "sse")
+    assert (await blog("apps", "show", *BLOG, "--env", "test")).json["type"] == "sse"
+    assert (await blog("apps", "show", *BLOG)).json["type"] == "api"
+    assert (await blog("apps", "show", *BLOG, "--env", "production")).json["type"] == "api"
+
+
+async def test_creating_a_table_prints_its_token_and_variables(blog):
+    result = await blog("tables", "create", *BLOG, "--name", "posts", "--minute-limit", "60")
+    assert set(result.json) == {"table", "token", "runtime"}
+    assert result.json["table"]["minute_limit"] == 60
+
+
+async def test_listing_prints_the_tables(blog):
+    assert (await blog("tables", "list", *BLOG)).json == []
+    await blog("tables", "create", *BLOG, "--name", "posts")
+    assert [table["name"] for table in (await blog("tables", "list", *BLOG)).json] == ["posts"]
+
+
+async def test_rotating_prints_a_new_token(blog, gateway):
+    old = (await blog("tables", "create", *BLOG, "--name", "posts")).json["token"]
+    new = (await blog("tables", "rotate", *BLOG, "--name", "posts")).json["token"]
+    assert (await gateway.get("k", token=old)).status == 401
+    assert (await gateway.get("k", token=new)).status == 200
+
+
+async def test_rotating_with_overlap_keeps_the_old_token_for_a_while(blog, gateway):
+    old = (await blog("tables", "create", *BLOG, "--name", "posts")).json["token"]
+    await blog("tables", "rotate", *BLOG, "--name", "posts", "--overlap-seconds", "60")
+    assert (await gateway.get("k", token=old)).status == 200
+    gateway.clock.advance(60_000)
+    assert (await gateway.get("k", token=old)).status == 401
+
+
+async def test_deleting_a_table_says_that_it_is_done(blog):
+    await blog("tables", "create", *BLOG, "--name", "posts")
+    result = await blog("tables", "delete", *BLOG, "--name", "posts", "--yes")
+    assert (result.code, result.json) == (0, {"done": True})
+    assert (await blog("tables", "list", *BLOG)).json == []
+
+
+async def test_credentials_live_for_an_hour(run, gateway):
+    issued = (await run("credentials", "issue", "--role", ROLE)).json
+    assert dt.datetime.fromisoformat(issued["Expiration"]) == _in_seconds(gateway, 3600)
+
+
+async def test_credentials_live_as_long_as_asked(run, gateway):
+    issued = (await run("credentials", "issue", "--role", ROLE, "--ttl", "900")).json
+    assert dt.datetime.fromisoformat(issued["Expiration"]) == _in_seconds(gateway, 900)
+
+
+@pytest.mark.parametrize(("app", "status"), [("shop", 200), ("blog", 403)])
+async def test_credentials_can_be_bound_to_an_app_environment(run, gateway, app, status):
+    issued = (await run("credentials", "issue", "--role", ROLE, "--org", "acme", "--app", app)).json
+    signer = Signer(issued["AccessKeyId"], issued["SecretAccessKey"], issued["SessionToken"])
+    assert (await gateway.get("k", signer=signer)).status == status
+
+
+async def test_the_option_url_wins_over_the_variable(run, gateway, monkeypatch):
+    monkeypatch.setenv("KVS_CONTROL_URL", "http://127.0.0.1:1")
+    result = await run("apps", "list", "--org", "acme", "--url", gateway.control + "/")
+    assert result.code == 0
+
+
+async def test_a_control_token_with_a_line_break_at_its_end_is_taken_without_it(run, monkeypatch):
+    monkeypatch.setenv("KVS_CONTROL_TOKEN", "test-control-token\n")
+    assert (await run("apps", "list", "--org", "acme")).code == 0
+
+
+async def test_the_control_token_is_not_sent_through_a_proxy(run, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    assert (await run("apps", "list", "--org", "acme")).code == 0
+
+
+def _in_seconds(gateway, seconds: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(gateway.clock.wall_ms() / 1000 + seconds, dt.UTC)
