@@ -4,6 +4,7 @@ import asyncio
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
+from typing import Protocol, cast
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -12,10 +13,21 @@ from backends.clock import Clock
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.reading import request_ids
-from gateway.errors import BodyTooLarge, Refusal
+from gateway.errors import BadRequest, BodyTooLarge, Refusal, RequestTimeout
 from gateway.headers import Headers
 
 _NO_FIELDS = Headers(())
+
+_BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
+"""After these nobody knows where the next request begins."""
+
+
+class Lingering(Protocol):
+    """A connection that can wait for its client to read the last answer."""
+
+    async def linger(self) -> None:
+        """Drop what still comes."""
+        ...
 
 
 def encode_response(answer: Answer, request_id: str, now_seconds: int, *, keeps_alive: bool) -> bytes:
@@ -67,6 +79,15 @@ class WireResponse(web.StreamResponse):
         """All is written by `prepare`."""
 
 
+class LastResponse(WireResponse):
+    """A response to a request that is not read to its end: closing at once could reset it away."""
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        await super().prepare(request)
+        await cast(Lingering, request.protocol).linger()
+        return None
+
+
 class Responder:
     """Puts the answers of one listener on the wire."""
 
@@ -78,21 +99,18 @@ class Responder:
 
     def respond(self, request: web.BaseRequest, answer: Answer, request_id: str) -> web.StreamResponse:
         """The response to a request; what is left of its body, or a drain, ends the connection."""
-        keeps_alive = (
-            request.keep_alive
-            and request.content.is_eof()
-            and not self.draining
-            and answer.status != BodyTooLarge.status  # the parser shows the largest length of all as no body
-        )
+        is_read = request.content.is_eof() and answer.code not in _BREAKING
+        keeps_alive = is_read and request.keep_alive and not self.draining
         wire = self._encode(answer, request_id, keeps_alive=keeps_alive)
         if request.method == "HEAD":
             wire = wire[: len(wire) - len(answer.body)]
-        return WireResponse(wire, answer.status, keeps_alive=keeps_alive, write_seconds=self._write_seconds)
+        kind = WireResponse if is_read else LastResponse
+        return kind(wire, answer.status, keeps_alive=keeps_alive, write_seconds=self._write_seconds)
 
     def refuse_connection(self, refusal: Refusal) -> WireResponse:
         """The response to what is not a request; it ends the connection."""
         wire = self._encode(refuse(refusal), self.request_id(_NO_FIELDS), keeps_alive=False)
-        return WireResponse(wire, refusal.status, keeps_alive=False, write_seconds=self._write_seconds)
+        return LastResponse(wire, refusal.status, keeps_alive=False, write_seconds=self._write_seconds)
 
     def _encode(self, answer: Answer, request_id: str, *, keeps_alive: bool) -> bytes:
         return encode_response(answer, request_id, self._clock.wall_ms() // 1000, keeps_alive=keeps_alive)

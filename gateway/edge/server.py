@@ -1,7 +1,9 @@
 """Connections at the edge: caps and deadlines that aiohttp leaves open, and its refusals as JSON.
 
-Measured on aiohttp 3.14: a head or a silent new connection has no deadline, what
-the parser refuses is answered in plain text and logged with a traceback.
+Measured on aiohttp 3.14: a head or a silent new connection has no deadline, a
+handler is not told that the body it waits for is malformed, what the parser
+refuses is answered in plain text and logged with a traceback, and a closed
+connection waits without end for a client that does not read.
 """
 
 import asyncio
@@ -9,12 +11,18 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from gateway.config.settings import EdgeSettings
 from gateway.edge.responding import Responder, WireResponse
 from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
+from gateway.faults import describe_fault
+
+log = logging.getLogger("kvs.edge")
 
 _LINGER_SECONDS = 1.0
 """How long a connection that is closed early still reads, so that its answer is not lost to a reset."""
@@ -33,10 +41,10 @@ class EdgeServer(web.Server):
             "auto_decompress": False,
             "access_log": None,
             "keepalive_timeout": settings.idle_seconds,
-            "lingering_time": _LINGER_SECONDS,
-            "logger": logging.getLogger("kvs.edge"),
+            "lingering_time": 0.0,
+            "logger": log,
         }
-        super().__init__(handler, **options)
+        super().__init__(handler, request_factory=_make_request, **options)
         self._options = options
         self._responder = responder
         self._count_refusal = count_refusal
@@ -50,32 +58,53 @@ class EdgeServer(web.Server):
         self._count_refusal(refusal)
         return self._responder.refuse_connection(refusal)
 
+    def is_full(self) -> bool:
+        """Whether there are more connections than the cap; `connections` would copy them all."""
+        return len(self._connections) > self.settings.max_connections
+
     def close_idle(self) -> None:
         """Close the connections on which nothing is going on."""
         for protocol in self.connections:
             cast(EdgeProtocol, protocol).close_if_idle()
 
 
-class EdgeProtocol(RequestHandler):
-    """One connection."""
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> web.BaseRequest:
+    cast(EdgeProtocol, protocol).body = payload
+    return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop())
 
-    __slots__ = ("_deadline", "_heads_before", "_server")
+
+class EdgeProtocol(RequestHandler):
+    """One connection. `body` is that of the request which was handled last."""
+
+    __slots__ = ("_deadline", "_gone", "_heads_before", "_server", "_wire", "body")
 
     def __init__(self, server: EdgeServer, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
         self._server = server
         self._deadline: asyncio.TimerHandle | None = None
         self._heads_before = 0
+        self._wire: asyncio.Transport | None = None
+        self._gone: asyncio.Future[None] | None = None
+        self.body: StreamReader = EMPTY_PAYLOAD
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._wire = cast(asyncio.Transport, transport)
         super().connection_made(transport)
-        if len(self._server.connections) > self._server.settings.max_connections:
+        if self._server.is_full():
             self._refuse_connection(Overloaded())
         else:
             self._expect_head()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self._messages and isinstance(self._messages[-1][0], _ErrInfo):
+            self._fail_last_body()
         if self._deadline is None:
             if self._is_waiting() and not self._close:
                 self._expect_head()
@@ -87,7 +116,41 @@ class EdgeProtocol(RequestHandler):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        self._wire = None
+        self._stop_lingering()
         super().connection_lost(exc)
+
+    async def shutdown(self, timeout: float | None = 15.0) -> None:  # noqa: ASYNC109 - the signature is aiohttp's
+        """Let what is being handled finish, then close."""
+        self._stop_lingering()
+        await super().shutdown(timeout)
+
+    async def start(self) -> None:
+        """Serve requests until the connection is closed; what is then unread has a deadline, too."""
+        try:
+            await super().start()
+        finally:
+            if self._wire is not None and self._wire.get_write_buffer_size():
+                if self._deadline is not None:
+                    self._deadline.cancel()
+                self._deadline = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
+
+    async def linger(self) -> None:
+        """After the last answer: drop what still comes, until the client closes or a second is over."""
+        self._close = True
+        wire = self._wire
+        if wire is None or wire.is_closing() or self._force_close:
+            return
+        if wire.can_write_eof():
+            wire.write_eof()
+        if not wire.is_reading():
+            wire.resume_reading()
+        self._gone = self._loop.create_future()
+        await asyncio.wait((self._gone,), timeout=_LINGER_SECONDS)
+
+    def _stop_lingering(self) -> None:
+        if self._gone is not None and not self._gone.done():
+            self._gone.set_result(None)
 
     def close_if_idle(self) -> None:
         """Close unless a request is being read, handled or answered."""
@@ -98,12 +161,21 @@ class EdgeProtocol(RequestHandler):
         self,
         request: web.BaseRequest,  # noqa: ARG002 - the signature is aiohttp's
         status: int = 500,
-        exc: BaseException | None = None,  # noqa: ARG002
+        exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002
     ) -> web.StreamResponse:
         """What the parser refuses is 400; anything else that gets here is our fault."""
-        refusal: Refusal = BadRequest() if 400 <= status < 500 else InternalError()
-        return self._server.refuse_connection(refusal)
+        if 400 <= status < 500:
+            return self._server.refuse_connection(BadRequest())
+        log.error("unforeseen fault", extra={"fields": describe_fault(exc or RuntimeError())})
+        return self._server.refuse_connection(InternalError())
+
+    def _fail_last_body(self) -> None:
+        """The parser has given up: if it was inside of a body, let the body's reader know."""
+        body = self._messages[-2][1] if len(self._messages) > 1 else self.body
+        if not body.is_eof():
+            body.set_exception(web.RequestPayloadError())
+            body.feed_eof()
 
     def _is_waiting(self) -> bool:
         return self._waiter is not None and not self._waiter.done()

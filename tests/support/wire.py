@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,3 +114,10 @@ async def send_one(gateway, data: bytes, seconds: float = 5.0) -> WireReply:
     """The one response to `data`; the connection must be one that the server closes."""
     (reply,) = parse_replies(await gateway.send_raw(data, seconds=seconds))
     return reply
+
+
+async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    """Wait for something that no event tells of."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - the condition may be the kernel's
+            await asyncio.sleep(0.001)
