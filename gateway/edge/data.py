@@ -61,45 +61,38 @@ class DataEdge:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request of the data listener."""
         started = perf_counter()
-        task = asyncio.current_task()
-        assert task is not None
         headers = Headers(request.raw_headers)
+        target = request.raw_path
+        operation = ROUTES.get(target) or ROUTES.get(target.partition("?")[0])
         tenant: TenantLabels | None = None
         try:
             if len(self._in_flight) >= self._settings.max_in_flight:
                 raise Overloaded
-            self._in_flight.add(task)
-            call = await self._receive(request, headers)
+            self._in_flight.add(request.task)
+            call = await self._receive(request, headers, operation)
             answer, tenant = await self._pipeline.serve(call)
         except Refusal as refusal:
             answer = refuse(refusal)
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
         finally:
-            self._in_flight.discard(task)
-        return self._respond(request, headers, answer, tenant, started)
-
-    async def _receive(self, request: web.BaseRequest, headers: Headers) -> Call:
-        operation = _route(request)
-        body = await read_body(request, headers, self._body_bytes, self._settings.body_seconds)
-        target = request.raw_path.encode("utf-8", "surrogateescape")
-        return Call(operation, target, headers, body, request.remote or "")
-
-    def _respond(
-        self,
-        request: web.BaseRequest,
-        headers: Headers,
-        answer: Answer,
-        tenant: TenantLabels | None,
-        started: float,
-    ) -> web.StreamResponse:
+            self._in_flight.discard(request.task)
         seconds = perf_counter() - started
-        operation = ROUTES.get(request.raw_path.partition("?")[0], OTHER_OPERATION)
-        self._metrics.answered(operation, answer.status, answer.code, seconds)
+        self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
         request_id = self._responder.request_id(headers)
         if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
-            self._log(request_id, operation, answer, tenant, seconds)
+            self._log(request_id, operation or OTHER_OPERATION, answer, tenant, seconds)
         return self._responder.respond(request, answer, request_id)
+
+    async def _receive(self, request: web.BaseRequest, headers: Headers, operation: Operation | None) -> Call:
+        if operation is None:
+            raise NotFound
+        if request.method != "POST":
+            raise MethodNotAllowed
+        body = await read_body(request, headers, self._body_bytes, self._settings.body_seconds)
+        target = request.raw_path.encode("utf-8", "surrogateescape")
+        peer = request.protocol.peername or ("",)
+        return Call(operation, target, headers, body, str(peer[0]))
 
     def _log(
         self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float
@@ -114,12 +107,3 @@ class DataEdge:
             "response_bytes": len(answer.body),
         }
         log.info("request", extra={"fields": fields})
-
-
-def _route(request: web.BaseRequest) -> Operation:
-    operation = ROUTES.get(request.raw_path.partition("?")[0])
-    if operation is None:
-        raise NotFound
-    if request.method != "POST":
-        raise MethodNotAllowed
-    return operation
