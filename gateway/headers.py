@@ -22,6 +22,10 @@ class Headers(dict[bytes, bytes]):
             else:
                 self[name] = value.strip()
 
+    def __repr__(self) -> str:
+        """Without the values: some of them are secrets."""
+        return f"Headers({sorted(self)})"
+
     def without(self, *names: bytes) -> "Headers":
         """The same fields, as if the named ones had not been sent."""
         rest = Headers((name, value) for name, value in self.items() if name not in names)

@@ -52,6 +52,7 @@ def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
         _check_algorithm(field)
         raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
     statement = _parse_statement(before, after)
+    signature = signature.rstrip()
     if not _SIGNATURE.fullmatch(signature):
         raise IncompleteSignature("Signature must be 64 lower-case hexadecimal digits.")
     return statement, signature

@@ -112,7 +112,7 @@ def test_noise_as_a_header_is_refused(valid, name, data):
 def test_a_header_with_noise_inside_is_refused_or_means_the_same(name, data):
     valid = VALID[1]
     value = data.draw(spliced(valid[name]))
-    means_the_same = value.replace(b" ", b"").strip() == valid[name].replace(b" ", b"")
+    means_the_same = b"".join(value.split()) == b"".join(valid[name].split())
     assert answer([*(valid | {name: value}).items()]) in ({200, 403} if means_the_same else {403})
 
 

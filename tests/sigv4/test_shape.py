@@ -100,10 +100,12 @@ async def test_parameters_may_be_separated_with_any_spacing(gateway, separator):
     assert (await signed(gateway).edit(", ", separator).send(gateway)).status == 200
 
 
-async def test_parameters_may_come_in_any_order(gateway):
+@pytest.mark.parametrize("separator", [b",", b", ", b" ,  "])
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+async def test_parameters_may_come_in_any_order(gateway, order, separator):
     wire = signed(gateway)
     algorithm, _, parameters = wire.value("Authorization").partition(b" ")
-    turned = b", ".join(parameters.split(b", ")[::-1])
+    turned = separator.join(parameters.split(b", ")[place] for place in order)
     assert (await wire.set("Authorization", algorithm + b" " + turned).send(gateway)).status == 200
 
 
