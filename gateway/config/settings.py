@@ -24,7 +24,10 @@ HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
-    """A mapping in the file."""
+    """A mapping in the file. What it holds is not shown: some of it is secret."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
 
 
 class TlsSettings(Section, frozen=True):

@@ -89,7 +89,7 @@ def decode(record: Record, kind: type[Document]) -> Document:
     """The document in a record. Raises CorruptEntry."""
     try:
         return msgspec.json.decode(record.document, type=kind)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):  # DecodeError, or UnicodeDecodeError
         raise CorruptEntry("a directory record cannot be read") from None
 
 

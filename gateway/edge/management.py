@@ -17,6 +17,7 @@ _APPS = r"/v1/orgs/([^/]+)/apps"
 _APP = _APPS + r"/([^/]+)"
 _TABLES = _APP + r"/services/kvs/tables"
 _DEFAULT_SESSION_SECONDS = 3600
+_MAX_ROLE_CHARACTERS = 2048  # an ARN's own bound; a session token has to fit into a header field
 
 
 class TableCalls:
@@ -158,7 +159,7 @@ class CredentialCalls:
         except Invalid:
             raise Invalid("invalid_ttl") from None
         environment = _bound_environment(call.fields)
-        if not isinstance(role, str) or not self._roles.approves(role):
+        if not isinstance(role, str) or len(role) > _MAX_ROLE_CHARACTERS or not self._roles.approves(role):
             raise Invalid("role_not_approved")
         issued = self._sessions.issue(role, ttl_seconds, environment)
         body = {

@@ -85,3 +85,8 @@ def _at(tree: Any, place: tuple[Any, ...]) -> Any:
     for key in place:
         tree = tree[key]
     return tree
+
+
+def test_printed_settings_do_not_show_what_they_hold():
+    settings = parse(f"region: r\ncontrol: {{tokens: [{CANARY}]}}", {})
+    assert CANARY not in f"{settings} {settings.control!r}"

@@ -92,3 +92,8 @@ async def test_no_two_credentials_are_the_same(gateway):
     issued = [(await _issue(gateway)).json for _ in range(20)]
     assert len({each["AccessKeyId"] for each in issued}) == 20
     assert len({each["SecretAccessKey"] for each in issued}) == 20
+
+
+async def test_a_role_too_long_for_a_session_token_is_not_approved(gateway):
+    reply = await _issue(gateway, role="arn:aws:iam::123456789012:role/managed-app-" + "x" * 3000)
+    assert (reply.status, reply.json) == (422, {"error": "role_not_approved"})

@@ -1,0 +1,13 @@
+"""Directory records that this gateway cannot have written are refused as such, never with another fault."""
+
+import pytest
+
+from backends.errors import CorruptEntry
+from backends.interface import Record
+from gateway.directory.records import AppRecord, decode
+
+
+@pytest.mark.parametrize("document", [b"", b"{", b"[]", b'"\xff"', b'{"type": "\xff"}', b"[" * 100_000])
+def test_an_unreadable_record_is_corrupt(document):
+    with pytest.raises(CorruptEntry):
+        decode(Record(document, "1"), AppRecord)
