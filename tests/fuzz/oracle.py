@@ -1,0 +1,49 @@
+"""What JSON is, told by the standard library: an independent judge of bodies."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as it was written."""
+
+    text: str
+
+
+def strict_object(body: bytes) -> dict[str, Any] | None:
+    """The object in a body, or None if the body is not one JSON object in UTF-8."""
+    try:
+        decoded = json.loads(body.decode(), parse_constant=_refuse, parse_int=Number, parse_float=Number)
+    except (ValueError, RecursionError):
+        return None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def refusal_of(operation: str, body: bytes, length_of_value: int) -> str | None:
+    """The code that a body deserves, or None if it is good. The length is that of the value as sent."""
+    decoded = strict_object(body)
+    if decoded is None:
+        return "invalid_json"
+    key = decoded.get("key")
+    if not isinstance(key, str) or not key or _LONE.search(key) or len(key.encode()) > 512:
+        return "invalid_key"
+    if operation != "put":
+        return None
+    if "value" not in decoded or length_of_value > 65_536:
+        return "invalid_value"
+    return None if _is_good_ttl(decoded.get("ttlSeconds", Number("60"))) else "invalid_ttl"
+
+
+def _is_good_ttl(ttl: Any) -> bool:
+    if not isinstance(ttl, Number) or not ttl.text.isdigit() or len(ttl.text) > 20:
+        return False
+    return 60 <= int(ttl.text) <= 31_536_000
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
