@@ -143,11 +143,12 @@ async def test_a_put_that_collects_looks_at_no_entry_that_is_not_due(clock):
     assert await store.get(TABLE, "k0") is not None
 
 
-async def test_an_entry_is_kept_while_its_second_is_not_over(clock):
+@pytest.mark.parametrize("expires_in_ms", [60_000, 60_001, 60_500, 60_999])
+async def test_an_entry_is_kept_until_it_falls_due(clock, expires_in_ms):
     store = new_store(clock)
-    entry = Entry(b"1", clock.wall_ms() + 60_000)
+    entry = Entry(b"1", clock.wall_ms() + expires_in_ms)
     await store.put(TABLE, "k", entry)
-    clock.advance(59_999)
+    clock.advance(expires_in_ms - 1)
     await store.put(OTHER_TABLE, "k", Entry(b"1", None))
     assert await store.get(TABLE, "k") == entry
 
