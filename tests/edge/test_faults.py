@@ -1,0 +1,28 @@
+"""Specification, section 7: a fault inside the edge itself is 500, with nothing told and one line logged."""
+
+
+class Broken:
+    """What no pipeline does."""
+
+    async def serve(self, call):
+        raise LookupError("secret-value-of-a-tenant")
+
+
+async def test_a_fault_outside_of_the_pipeline_is_500_and_tells_nothing(gateway):
+    gateway.app.data._pipeline = Broken()
+    reply = await gateway.get("k")
+    assert (reply.status, reply.json) == (500, {"error": "internal_error"})
+
+
+async def test_a_fault_outside_of_the_pipeline_is_logged_without_its_message(gateway, caplog):
+    gateway.app.data._pipeline = Broken()
+    await gateway.get("k")
+    (record,) = [record for record in caplog.records if record.getMessage() == "unforeseen fault"]
+    assert record.fields["fault"] == ["LookupError"]
+    assert "secret-value" not in caplog.text + str(record.fields)
+
+
+async def test_a_fault_outside_of_the_pipeline_leaves_no_call_in_flight(gateway):
+    gateway.app.data._pipeline = Broken()
+    await gateway.get("k")
+    assert gateway.app.data.is_idle
