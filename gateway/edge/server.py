@@ -82,13 +82,14 @@ def _make_request(
 class EdgeProtocol(RequestHandler):
     """One connection. `body` is that of the request which was handled last."""
 
-    __slots__ = ("_deadline", "_gone", "_heads_before", "_server", "_wire", "body")
+    __slots__ = ("_cut_off", "_deadline", "_gone", "_heads_before", "_server", "_wire", "body")
 
     def __init__(self, server: EdgeServer, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
         self._server = server
         self._deadline: asyncio.TimerHandle | None = None
         self._heads_before = 0
+        self._cut_off: asyncio.TimerHandle | None = None
         self._wire: asyncio.Transport | None = None
         self._gone: asyncio.Future[None] | None = None
         self.body: StreamReader = EMPTY_PAYLOAD
@@ -116,6 +117,8 @@ class EdgeProtocol(RequestHandler):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        if self._cut_off is not None:
+            self._cut_off.cancel()
         self._wire = None
         self._stop_lingering()
         super().connection_lost(exc)
@@ -131,9 +134,7 @@ class EdgeProtocol(RequestHandler):
             await super().start()
         finally:
             if self._wire is not None and self._wire.get_write_buffer_size():
-                if self._deadline is not None:
-                    self._deadline.cancel()
-                self._deadline = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
+                self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
 
     async def linger(self) -> None:
         """After the last answer: drop what still comes, until the client closes or a second is over."""
