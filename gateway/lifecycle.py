@@ -11,9 +11,10 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from backends.errors import BackendError
 from gateway.app import App
@@ -30,33 +31,55 @@ _HEALTH_SECONDS = 1.0
 _DIRECTORY_SECONDS = 15.0
 _POLL_SECONDS = 0.02
 _FLUSH_SECONDS = 1.0
+_LATE_HEAD_SECONDS = 1.0
 
-ListenerSettings = DataListener | OpsListener | ControlListener
+Where = DataListener | OpsListener | ControlListener
 
 
 class Listener:
     """One listening socket and its connections."""
 
-    def __init__(self, server: EdgeServer, sockets: asyncio.Server, scheme: str) -> None:
+    def __init__(self, server: EdgeServer, sockets: asyncio.Server, tls: ssl.SSLContext | None) -> None:
         self._server = server
         self._sockets = sockets
-        self._scheme = scheme
+        self._tls = tls
 
     @property
     def url(self) -> str:
         """Where it is reached; the port is the real one where 0 was configured."""
+        scheme = "http" if self._tls is None else "https"
         host, port = self._sockets.sockets[0].getsockname()[:2]
-        return f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
-    def stop_listening(self) -> None:
-        """No new connections; those that do nothing are closed."""
+    async def stop_listening(self, ends_at: float) -> None:
+        """No new connections. Idle ones are closed; requests on their way may arrive for a moment.
+
+        Connections that wait to be accepted are taken: the kernel would reset them.
+        """
+        sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in self._sockets.sockets]
         self._sockets.close()
-        self._server.close_idle()
+        waiting = [connection for each in sockets for connection in _accept_waiting(each)]
+        await self._serve(waiting)
+        self._server.close_idle(spare_expectant=True)
+        moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
+        await _until(lambda: not self._server.expects_heads, min(moment_ends_at, ends_at))
 
     async def close(self) -> None:
         """Let what is being written leave, then close every connection."""
-        self.stop_listening()
+        self._sockets.close()
+        self._server.close_idle()
         await self._server.shutdown(_FLUSH_SECONDS)
+
+    async def _serve(self, waiting: list[socket.socket]) -> None:
+        loop = asyncio.get_running_loop()
+        handshake_seconds = None if self._tls is None else _LATE_HEAD_SECONDS
+        connections = [
+            loop.connect_accepted_socket(
+                self._server, each, ssl=self._tls, ssl_handshake_timeout=handshake_seconds
+            )
+            for each in waiting
+        ]
+        await asyncio.gather(*connections, return_exceptions=True)
 
 
 class Replica:
@@ -67,6 +90,8 @@ class Replica:
         self._data = data
         self._ops = ops
         self._control = control
+        self._idle = asyncio.Event()
+        self._scraped = asyncio.Event()
 
     @property
     def urls(self) -> dict[str, str]:
@@ -79,50 +104,45 @@ class Replica:
         ends_at = asyncio.get_running_loop().time() + shutdown.grace_seconds
         self._announce()
         await asyncio.sleep(shutdown.drain_seconds)
+        await self._data.stop_listening(ends_at)
         await self._finish_calls(ends_at)
-        scraped = self._app.ops.next_scrape()
-        await _until(scraped.is_set, ends_at)
+        await _wait(self._scraped.wait(), ends_at)
 
     async def finish(self) -> None:
         """End as soon as the calls in flight are answered."""
-        ends_at = asyncio.get_running_loop().time() + self._app.settings.shutdown.grace_seconds
+        now = asyncio.get_running_loop().time()
         self._announce()
-        await self._finish_calls(ends_at)
-
-    async def close(self) -> None:
-        """Close what is still open."""
-        for listener in (self._data, self._control, self._ops):
-            await listener.close()
-        for backend in self._app.backends:
-            await backend.close()
+        await self._data.stop_listening(now)
+        await self._finish_calls(now + self._app.settings.shutdown.grace_seconds)
 
     def _announce(self) -> None:
         log.info("draining")
         self._app.health.draining = True
         self._app.data_responder.draining = True
+        self._app.data.watch_idle(self._note_idle)
+        self._note_idle()
+
+    def _note_idle(self) -> None:
+        """Perhaps this was the last answer: the scrape to wait for is one that begins from now on."""
+        self._scraped = self._app.ops.next_scrape()
+        self._idle.set()
 
     async def _finish_calls(self, ends_at: float) -> None:
-        self._data.stop_listening()
-        if not await _until(lambda: self._app.data.is_idle, ends_at):
-            self._app.data.stop()
-            await asyncio.sleep(0)
+        while not self._app.data.is_idle:
+            self._idle.clear()
+            if not await _wait(self._idle.wait(), ends_at):
+                self._app.data.stop()
+                await asyncio.sleep(0)
+                return
 
 
 @asynccontextmanager
 async def running(app: App) -> AsyncIterator[Replica]:
-    """A replica with its background work; everything is closed at the end."""
-    tasks = [
-        asyncio.create_task(_repeat(app.health.check, _HEALTH_SECONDS)),
-        asyncio.create_task(_keep_directory(app)),
-        asyncio.create_task(_repeat(_drop_idle(app), _idle_check_seconds(app))),
-    ]
-    replica = await _listen(app)
-    try:
-        yield replica
-    finally:
-        for task in tasks:
-            task.cancel()
-        await replica.close()
+    """A replica with its background work; everything is closed at the end, in reverse."""
+    async with AsyncExitStack() as opened:
+        for backend in app.backends:
+            opened.push_async_callback(backend.close)
+        yield await _listen(app, opened)
 
 
 async def serve(app: App, announce: Callable[[dict[str, str]], None]) -> None:
@@ -144,34 +164,47 @@ async def serve(app: App, announce: Callable[[dict[str, str]], None]) -> None:
     log.info("ended")
 
 
-async def _listen(app: App) -> Replica:
+async def _listen(app: App, opened: AsyncExitStack) -> Replica:
+    """The data listener opens last, when everything that serves its requests is there, and closes first."""
     listen = app.settings.listen
+
+    async def open_one(handler: Handler, responder: Responder, count: RefusalCount, where: Where) -> Listener:
+        listener = await _open(EdgeServer(handler, responder, app.settings.edge, count), where)
+        opened.push_async_callback(listener.close)
+        return listener
 
     def uncounted(_: object) -> None:
         """Only the data listener's refusals are metered."""
 
-    return Replica(
-        app,
-        data=await _open(app, app.data.handle, app.data_responder, app.data.count_refusal, listen.data),
-        ops=await _open(app, app.ops.handle, app.side_responder, uncounted, listen.ops),
-        control=await _open(app, app.control.handle, app.side_responder, uncounted, listen.control),
-    )
+    ops = await open_one(app.ops.handle, app.side_responder, uncounted, listen.ops)
+    control = await open_one(app.control.handle, app.side_responder, uncounted, listen.control)
+    data = await open_one(app.data.handle, app.data_responder, app.data.count_refusal, listen.data)
+    for work in (
+        _repeat(app.health.check, _HEALTH_SECONDS),
+        _keep_directory(app),
+        _repeat(_drop_idle(app), _idle_check_seconds(app)),
+    ):
+        opened.callback(asyncio.create_task(work).cancel)
+    return Replica(app, data, ops, control)
 
 
-async def _open(
-    app: App, handler: Handler, responder: Responder, count_refusal: RefusalCount, where: ListenerSettings
-) -> Listener:
-    server = EdgeServer(handler, responder, app.settings.edge, count_refusal)
+async def _open(server: EdgeServer, where: Where) -> Listener:
     reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
+    context = None if tls is None else _tls_context(tls)
     sockets = await asyncio.get_running_loop().create_server(
-        server,
-        where.host,
-        where.port,
-        backlog=_BACKLOG,
-        reuse_port=reuse_port or None,
-        ssl=None if tls is None else _tls_context(tls),
+        server, where.host, where.port, backlog=_BACKLOG, reuse_port=reuse_port or None, ssl=context
     )
-    return Listener(server, sockets, "http" if tls is None else "https")
+    return Listener(server, sockets, context)
+
+
+def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
+    """Close a listening socket; returns the connections that nobody has accepted yet."""
+    waiting = []
+    with listening, suppress(OSError):
+        listening.settimeout(0)
+        while True:
+            waiting.append(listening.accept()[0])
+    return waiting
 
 
 def _tls_context(tls: TlsSettings) -> ssl.SSLContext:
@@ -226,4 +259,14 @@ async def _until(condition: Callable[[], bool], ends_at: float) -> bool:
         if loop.time() >= ends_at:
             return False
         await asyncio.sleep(_POLL_SECONDS)
+    return True
+
+
+async def _wait(event: Coroutine[None, None, object], ends_at: float) -> bool:
+    """Wait for an event; False if it did not happen in time."""
+    try:
+        async with asyncio.timeout_at(ends_at):
+            await event
+    except TimeoutError:
+        return False
     return True

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from random import random
 from time import perf_counter
 
@@ -42,12 +43,17 @@ class DataEdge:
         self._body_bytes = body_bytes
         self._access_share = access_share
         self._in_flight: set[asyncio.Task[object]] = set()
+        self._on_idle: Callable[[], None] | None = None
         metrics.watch_gauge("kvs_requests_in_flight", "Requests being served.", lambda: len(self._in_flight))
 
     @property
     def is_idle(self) -> bool:
         """Whether no request is being served."""
         return not self._in_flight
+
+    def watch_idle(self, on_idle: Callable[[], None]) -> None:
+        """From now on, call `on_idle` whenever the last request in flight was served."""
+        self._on_idle = on_idle
 
     def stop(self) -> None:
         """Answer everything in flight with 503 now."""
@@ -77,6 +83,8 @@ class DataEdge:
             answer = refuse(ShuttingDown())
         finally:
             self._in_flight.discard(request.task)
+            if self._on_idle is not None and not self._in_flight:
+                self._on_idle()
         seconds = perf_counter() - started
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
         request_id = self._responder.request_id(headers)

@@ -62,10 +62,17 @@ class EdgeServer(web.Server):
         """Whether there are more connections than the cap; `connections` would copy them all."""
         return len(self._connections) > self.settings.max_connections
 
-    def close_idle(self) -> None:
-        """Close the connections on which nothing is going on."""
-        for protocol in self.connections:
-            cast(EdgeProtocol, protocol).close_if_idle()
+    @property
+    def expects_heads(self) -> bool:
+        """Whether a connection is new, or has sent a part of a request's head."""
+        return any(cast(EdgeProtocol, protocol).expects_head for protocol in self.connections)
+
+    def close_idle(self, *, spare_expectant: bool = False) -> None:
+        """Close the connections on which nothing is going on, or none is about to."""
+        for connection in self.connections:
+            protocol = cast(EdgeProtocol, connection)
+            if not (spare_expectant and protocol.expects_head):
+                protocol.close_if_idle()
 
 
 def _make_request(
@@ -152,6 +159,11 @@ class EdgeProtocol(RequestHandler):
     def _stop_lingering(self) -> None:
         if self._gone is not None and not self._gone.done():
             self._gone.set_result(None)
+
+    @property
+    def expects_head(self) -> bool:
+        """Whether the deadline of a head is running."""
+        return self._deadline is not None
 
     def close_if_idle(self) -> None:
         """Close unless a request is being read, handled or answered."""

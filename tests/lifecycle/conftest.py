@@ -1,0 +1,23 @@
+"""Gateways in processes of their own."""
+
+import pytest
+
+from tests.support.config import BASE, merged
+from tests.support.process import GatewayProcess
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a gateway with these changes of its configuration; it is killed if the test does not end it."""
+    started = []
+
+    def start(**changes) -> GatewayProcess:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        off = {"signature": {"mode": "off"}, "rate_limit": {"requests_per_minute": 1_000_000}}
+        started.append(GatewayProcess(merged(merged(BASE, off), changes), folder))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.__exit__()
