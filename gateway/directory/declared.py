@@ -8,11 +8,11 @@ from gateway.model import Binding, Environment
 
 
 class DeclaredApps:
-    """The file's apps, by environment, and their bindings, by token digest."""
+    """The file's apps, by environment, and their `bindings`, by token digest."""
 
     def __init__(self, apps: Sequence[AppRecord], default_limit: int) -> None:
         self._apps = {app.environment: app for app in apps}
-        self._bindings = {
+        self.bindings = {
             bytes.fromhex(table.token_sha256): bind(app, table, default_limit)
             for app in apps
             for table in app.tables
@@ -25,10 +25,6 @@ class DeclaredApps:
     def all(self, org: str | None = None) -> list[AppRecord]:
         """Every declared app environment, of one organization if named."""
         return [app for app in self._apps.values() if org in (None, app.environment.org)]
-
-    def binding(self, digest: bytes) -> Binding | None:
-        """What the token with this digest stands for, if it was declared."""
-        return self._bindings.get(digest)
 
 
 def declared_table_id(environment: Environment, table_name: str) -> str:
