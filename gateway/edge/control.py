@@ -6,13 +6,13 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-from aiohttp import web
 from msgspec import Struct
 
 from backends.errors import BackendError
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.directory.errors import DirectoryRefusal, Unauthorized
+from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.fields import Fields, parse_object
 from gateway.edge.reading import read_body
 from gateway.edge.responding import Responder
@@ -58,12 +58,11 @@ class ControlEdge:
         self._responder = responder
         self._settings = settings
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the control listener."""
-        headers = Headers(request.raw_headers)
-        request_id = self._responder.request_id(headers)
+        request_id = self._responder.request_id(request.headers)
         try:
-            answer = await self._answer(request, headers, request_id)
+            answer = await self._answer(request, request_id)
         except Refusal as refusal:
             answer = refuse(refusal)
         except DirectoryRefusal as refusal:
@@ -76,13 +75,13 @@ class ControlEdge:
             answer = refuse(InternalError())
         return self._responder.respond(request, answer, request_id)
 
-    async def _answer(self, request: web.BaseRequest, headers: Headers, request_id: str) -> Answer:
-        token_number = self._authorize(headers)
+    async def _answer(self, request: HttpRequest, request_id: str) -> Answer:
+        token_number = self._authorize(request.headers)
         endpoint, parts, query = self._route(request)
-        body = await read_body(request, headers, _MAX_BODY_BYTES, self._settings.body_seconds)
+        body = await read_body(request, _MAX_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
-            who = {"control_token": token_number, "peer": request.remote, "request_id": request_id}
+            who = {"control_token": token_number, "peer": request.peer, "request_id": request_id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
         return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
 
@@ -97,8 +96,8 @@ class ControlEdge:
             raise Unauthorized("invalid_token")
         return matches.index(True) + 1
 
-    def _route(self, request: web.BaseRequest) -> tuple[Endpoint, tuple[str, ...], str]:
-        path, _, query = request.raw_path.partition("?")
+    def _route(self, request: HttpRequest) -> tuple[Endpoint, tuple[str, ...], str]:
+        path, _, query = request.target.partition("?")
         for pattern, methods in self._routes:
             match = pattern.fullmatch(path)
             if match is not None:

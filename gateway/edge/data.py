@@ -6,14 +6,12 @@ from collections.abc import Callable
 from random import random
 from time import perf_counter
 
-from aiohttp import web
-
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
-from gateway.edge.reading import read_body
+from gateway.edge.exchange import HttpRequest, HttpResponse
+from gateway.edge.reading import arrived_body, check_declared_length, read_body
 from gateway.edge.responding import Responder
 from gateway.errors import MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
-from gateway.headers import Headers
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
 from gateway.model import Call, Operation, TenantLabels
 from gateway.pipeline import Pipeline
@@ -42,14 +40,15 @@ class DataEdge:
         self._settings = settings
         self._body_bytes = body_bytes
         self._access_share = access_share
-        self._in_flight: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading = 0
         self._on_idle: Callable[[], None] | None = None
-        metrics.watch_gauge("kvs_requests_in_flight", "Requests being served.", lambda: len(self._in_flight))
+        metrics.watch_gauge("kvs_requests_in_flight", "Requests being served.", lambda: len(self._tasks))
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being served."""
-        return not self._in_flight
+        """Whether no request is being read or served."""
+        return not self._tasks
 
     def watch_idle(self, on_idle: Callable[[], None]) -> None:
         """From now on, call `on_idle` whenever the last request in flight was served."""
@@ -57,50 +56,66 @@ class DataEdge:
 
     def stop(self) -> None:
         """Answer everything in flight with 503 now."""
-        for task in self._in_flight:
+        for task in self._tasks:
             task.cancel()
 
     def count_refusal(self, refusal: Refusal) -> None:
         """Account for what was refused before it was a request."""
         self._metrics.answered(OTHER_OPERATION, refusal.status, refusal.code, 0.0)
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the data listener."""
         started = perf_counter()
-        headers = Headers(request.raw_headers)
-        target = request.raw_path
-        operation = ROUTES.get(target) or ROUTES.get(target.partition("?")[0])
+        operation = ROUTES.get(request.target) or ROUTES.get(request.path)
         tenant: TenantLabels | None = None
+        self._tasks.add(request.task)
         try:
-            if len(self._in_flight) >= self._settings.max_in_flight:
-                raise Overloaded
-            self._in_flight.add(request.task)
-            call = await self._receive(request, headers, operation)
+            call = await self._receive(request, operation)
             answer, tenant = await self._pipeline.serve(call)
         except Refusal as refusal:
             answer = refuse(refusal)
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
         finally:
-            self._in_flight.discard(request.task)
-            if self._on_idle is not None and not self._in_flight:
+            self._tasks.discard(request.task)
+            if self._on_idle is not None and not self._tasks:
                 self._on_idle()
         seconds = perf_counter() - started
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
-        request_id = self._responder.request_id(headers)
+        request_id = self._responder.request_id(request.headers)
         if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
             self._log(request_id, operation or OTHER_OPERATION, answer, tenant, seconds)
         return self._responder.respond(request, answer, request_id)
 
-    async def _receive(self, request: web.BaseRequest, headers: Headers, operation: Operation | None) -> Call:
+    async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
+        self._check_load()
         if operation is None:
             raise NotFound
         if request.method != "POST":
             raise MethodNotAllowed
-        body = await read_body(request, headers, self._body_bytes, self._settings.body_seconds)
-        target = request.raw_path.encode("utf-8", "surrogateescape")
-        peer = request.protocol.peername or ("",)
-        return Call(operation, target, headers, body, str(peer[0]))
+        check_declared_length(request, self._body_bytes)
+        if request.content.is_eof():
+            body = arrived_body(request, self._body_bytes)
+        else:
+            body = await self._read_body(request)
+        target = request.target.encode("utf-8", "surrogateescape")
+        return Call(operation, target, request.headers, body, request.peer)
+
+    async def _read_body(self, request: HttpRequest) -> bytes:
+        """Bodies that are still on their way have slots of their own, so that slow ones cannot take all."""
+        if self._reading >= self._settings.max_in_flight:
+            raise Overloaded
+        self._reading += 1
+        try:
+            body = await read_body(request, self._body_bytes, self._settings.body_seconds)
+        finally:
+            self._reading -= 1
+        self._check_load()
+        return body
+
+    def _check_load(self) -> None:
+        if len(self._tasks) - self._reading > self._settings.max_in_flight:
+            raise Overloaded
 
     def _log(
         self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float

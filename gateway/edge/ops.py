@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
-from aiohttp import web
 
 from gateway.answers import Answer, refuse
+from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.responding import Responder
 from gateway.errors import MethodNotAllowed, NotFound, Refusal
-from gateway.headers import Headers
 from gateway.health import Health, Status
 from gateway.metering.exposition import CONTENT_TYPE, Exposition
 
@@ -35,17 +34,16 @@ class OpsEdge:
         self._usage_scraped = asyncio.Event()
         return self._usage_scraped
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the ops listener."""
         try:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
-        request_id = self._responder.request_id(Headers(request.raw_headers))
-        return self._responder.respond(request, answer, request_id)
+        return self._responder.respond(request, answer, self._responder.request_id(request.headers))
 
-    def _route(self, request: web.BaseRequest) -> Callable[[], Awaitable[Answer]]:
-        route = self._routes.get(request.raw_path.partition("?")[0])
+    def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
+        route = self._routes.get(request.path)
         if route is None:
             raise NotFound
         if request.method not in ("GET", "HEAD"):

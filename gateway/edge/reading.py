@@ -7,7 +7,9 @@ from itertools import count
 from secrets import token_hex
 
 from aiohttp import StreamReader, web
+from aiohttp.streams import EMPTY_PAYLOAD
 
+from gateway.edge.exchange import HttpRequest
 from gateway.errors import BadRequest, BodyTooLarge, RequestTimeout
 from gateway.headers import Headers
 
@@ -29,33 +31,45 @@ def request_ids() -> Callable[[Headers], str]:
     return request_id
 
 
-async def read_body(request: web.BaseRequest, headers: Headers, max_bytes: int, max_seconds: float) -> bytes:
+async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) -> bytes:
     """The body as it was sent. A declared length that is too large is refused before a byte is read."""
-    declared = headers.get(b"content-length")
-    if declared is not None and int(declared) > max_bytes:
-        raise BodyTooLarge
-    content = request.content
+    check_declared_length(request, max_bytes)
+    if request.content.is_eof():
+        return arrived_body(request, max_bytes)
+    _invite(request)
     try:
-        if content.is_eof():
-            body = content.read_nowait()
-        else:
-            _invite(request, headers)
-            async with asyncio.timeout(max_seconds):
-                body = await _read_slowly(content, max_bytes)
+        async with asyncio.timeout(max_seconds):
+            return await _read_slowly(request.content, max_bytes)
     except TimeoutError:
         raise RequestTimeout from None
-    except (web.RequestPayloadError, ConnectionError, asyncio.IncompleteReadError):
+    except (web.RequestPayloadError, ConnectionError):
         raise BadRequest from None
+
+
+def check_declared_length(request: HttpRequest, max_bytes: int) -> None:
+    """Raise BodyTooLarge if Content-Length says so."""
+    declared = request.headers.get(b"content-length")
+    if declared is not None and int(declared) > max_bytes:
+        raise BodyTooLarge
+
+
+def arrived_body(request: HttpRequest, max_bytes: int) -> bytes:
+    """A body that is there. Reading it the public way would run the parser again for every request."""
+    content = request.content
+    if content.exception() is not None:
+        raise BadRequest
+    body = b"" if content is EMPTY_PAYLOAD else b"".join(content._buffer)  # noqa: SLF001
     if len(body) > max_bytes:
         raise BodyTooLarge
     return body
 
 
-def _invite(request: web.BaseRequest, headers: Headers) -> None:
+def _invite(request: HttpRequest) -> None:
     """Answer `Expect: 100-continue`: everything that can be refused without the body was not."""
-    expectation = headers.get(b"expect")
-    if expectation is not None and expectation.lower() == b"100-continue" and request.transport is not None:
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    expectation = request.headers.get(b"expect")
+    transport = request.protocol.transport
+    if expectation is not None and expectation.lower() == b"100-continue" and transport is not None:
+        transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 async def _read_slowly(content: StreamReader, max_bytes: int) -> bytes:

@@ -12,13 +12,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from gateway.config.settings import EdgeSettings
-from gateway.edge.responding import Responder, WireResponse
+from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
+from gateway.edge.responding import Responder
 from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
 from gateway.faults import describe_fault
 
@@ -27,7 +26,7 @@ log = logging.getLogger("kvs.edge")
 _LINGER_SECONDS = 1.0
 """How long a connection that is closed early still reads, so that its answer is not lost to a reset."""
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Handler = Callable[[HttpRequest], Awaitable[HttpResponse]]
 RefusalCount = Callable[[Refusal], None]
 
 
@@ -44,7 +43,7 @@ class EdgeServer(web.Server):
             "lingering_time": 0.0,
             "logger": log,
         }
-        super().__init__(handler, request_factory=_make_request, **options)
+        super().__init__(cast(Any, handler), request_factory=cast(Any, HttpRequest), **options)
         self._options = options
         self._responder = responder
         self._count_refusal = count_refusal
@@ -53,7 +52,7 @@ class EdgeServer(web.Server):
     def __call__(self) -> RequestHandler:
         return EdgeProtocol(self, loop=self._loop, **self._options)
 
-    def refuse_connection(self, refusal: Refusal) -> WireResponse:
+    def refuse_connection(self, refusal: Refusal) -> LastResponse:
         """The response to what is not a request, counted."""
         self._count_refusal(refusal)
         return self._responder.refuse_connection(refusal)
@@ -73,17 +72,6 @@ class EdgeServer(web.Server):
             protocol = cast(EdgeProtocol, connection)
             if not (spare_expectant and protocol.expects_head):
                 protocol.close_if_idle()
-
-
-def _make_request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: RequestHandler,
-    writer: AbstractStreamWriter,
-    task: asyncio.Task[None],
-) -> web.BaseRequest:
-    cast(EdgeProtocol, protocol).body = payload
-    return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop())
 
 
 class EdgeProtocol(RequestHandler):
@@ -114,7 +102,8 @@ class EdgeProtocol(RequestHandler):
         if self._messages and isinstance(self._messages[-1][0], _ErrInfo):
             self._fail_last_body()
         if self._deadline is None:
-            if self._is_waiting() and not self._close:
+            waiter = self._waiter
+            if waiter is not None and not waiter.done() and not self._close:
                 self._expect_head()
         elif self._request_count != self._heads_before:
             self._deadline.cancel()
@@ -142,6 +131,10 @@ class EdgeProtocol(RequestHandler):
         finally:
             if self._wire is not None and self._wire.get_write_buffer_size():
                 self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough to be written to again."""
+        await self._drain_helper()
 
     async def linger(self) -> None:
         """After the last answer: drop what still comes, until the client closes or a second is over."""
@@ -176,7 +169,7 @@ class EdgeProtocol(RequestHandler):
         status: int = 500,
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002
-    ) -> web.StreamResponse:
+    ) -> Any:
         """What the parser refuses is 400; anything else that gets here is our fault."""
         if 400 <= status < 500:
             return self._server.refuse_connection(BadRequest())
