@@ -1,6 +1,8 @@
 """Header fields of a call as bytes, looked up by lower-case name."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
+
+_NONE: frozenset[bytes] = frozenset()
 
 
 class Headers(dict[bytes, bytes]):
@@ -11,16 +13,11 @@ class Headers(dict[bytes, bytes]):
 
     __slots__ = ("repeated",)
 
-    def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        super().__init__()
-        self.repeated: frozenset[bytes] = frozenset()
-        for field, value in fields:
-            name = field.lower()
-            if name in self:
-                self.repeated |= {name}
-                self[name] += b"," + value.strip()
-            else:
-                self[name] = value.strip()
+    def __init__(self, fields: Collection[tuple[bytes, bytes]]) -> None:
+        super().__init__([(field.lower(), value.strip()) for field, value in fields])
+        self.repeated = _NONE
+        if len(self) < len(fields):
+            self._join(fields)
 
     def __repr__(self) -> str:
         """Without the values: some of them are secrets."""
@@ -28,6 +25,13 @@ class Headers(dict[bytes, bytes]):
 
     def without(self, *names: bytes) -> "Headers":
         """The same fields, as if the named ones had not been sent."""
-        rest = Headers((name, value) for name, value in self.items() if name not in names)
+        rest = Headers([(name, value) for name, value in self.items() if name not in names])
         rest.repeated = self.repeated.difference(names)
         return rest
+
+    def _join(self, fields: Collection[tuple[bytes, bytes]]) -> None:
+        values: dict[bytes, list[bytes]] = {}
+        for field, value in fields:
+            values.setdefault(field.lower(), []).append(value.strip())
+        self.update((name, b",".join(each)) for name, each in values.items())
+        self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)

@@ -37,11 +37,16 @@ class Statement(Struct, frozen=True):
 
 
 class SignedHeaders(Struct, frozen=True):
-    """A well-formed list of signed headers: as text, in order, and for look-ups."""
+    """A well-formed list of signed headers.
 
-    text: bytes
+    `request` is the canonical request with a place for target, each value and the body's hash;
+    `amz_count` is how many of the names begin with `x-amz-`.
+    """
+
     names: tuple[bytes, ...]
     set: frozenset[bytes]
+    request: bytes
+    amz_count: int
 
 
 def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
@@ -105,4 +110,10 @@ def parse_signed_headers(text: bytes) -> SignedHeaders:
         )
     if b"host" not in names:
         raise IncompleteSignature("'Host' must be a 'SignedHeader' in the AWS Authorization.")
-    return SignedHeaders(text, tuple(names), frozenset(names))
+    lines = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in names)
+    return SignedHeaders(
+        names=tuple(names),
+        set=frozenset(names),
+        request=b"%b\n%b\n" + lines + b"\n" + text.replace(b"%", b"%%") + b"\n%b",
+        amz_count=sum(name.startswith(b"x-amz-") for name in names),
+    )

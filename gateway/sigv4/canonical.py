@@ -43,11 +43,13 @@ def canonical_query(query: bytes) -> bytes:
 def canonical_request(
     method: bytes, target: bytes, headers: Headers, signed: SignedHeaders, payload_hash: bytes
 ) -> bytes:
-    """Join the six parts. Every name in `signed` must have been sent."""
-    fields = b"\n".join([name + b":" + headers[name] for name in signed.names])
-    if b"  " in fields or b"\t" in fields:
-        fields = b"\n".join([name + b":" + _fold(headers[name]) for name in signed.names])
-    return b"\n".join((method, _canonical_target(target), fields, b"", signed.text, payload_hash))
+    """The six parts, one below the other. Every name in `signed` must have been sent."""
+    values = tuple(map(headers.__getitem__, signed.names))
+    request = signed.request % (method, _canonical_target(target), *values, payload_hash)
+    if b"  " in request or b"\t" in request:
+        values = tuple(map(_fold, values))
+        request = signed.request % (method, _canonical_target(target), *values, payload_hash)
+    return request
 
 
 @lru_cache(256)

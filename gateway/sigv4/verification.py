@@ -22,6 +22,7 @@ from gateway.headers import Headers
 from gateway.sigv4.authorization import (
     ALGORITHM,
     Credential,
+    SignedHeaders,
     Statement,
     parse_authorization,
     parse_signed_headers,
@@ -69,7 +70,7 @@ def examine(
     if abs(signed_at_seconds - now_seconds) > rules.skew_seconds:
         raise _out_of_time(signed_at_seconds, now_seconds, rules.skew_seconds)
     signed_headers = parse_signed_headers(statement.signed_headers)
-    _check_signed_headers(signed_headers.set, headers)
+    _check_signed_headers(signed_headers, headers)
     if rules.public_hosts:
         _check_host(headers, rules.public_hosts)
     body_hash = sha256(body).hexdigest().encode()
@@ -126,16 +127,22 @@ def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) ->
     )
 
 
-def _check_signed_headers(signed: frozenset[bytes], headers: Headers) -> None:
-    if not signed <= headers.keys():
-        unsent = min(signed - headers.keys())
+def _check_signed_headers(signed: SignedHeaders, headers: Headers) -> None:
+    if not signed.set <= headers.keys():
+        unsent = min(signed.set - headers.keys())
         raise IncompleteSignature(f"'{_echo(unsent)}' is listed in SignedHeaders but was not sent.")
-    for name in headers:
-        if name.startswith(b"x-amz-") and name not in signed and name != _CONTENT_HASH:
-            raise IncompleteSignature(f"'{_echo(name)}' must be a 'SignedHeader' in the AWS Authorization.")
+    sent = b"\n" + b"\n".join(headers)
+    if sent.count(b"\nx-amz-") > signed.amz_count:  # one that was sent is not signed
+        _check_unsigned(headers, headers.keys() - signed.set)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
         raise IncompleteSignature("X-Amz-Content-Sha256 must be the hash of the body.")
+
+
+def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
+    for name in headers:
+        if name in unsigned and name.startswith(b"x-amz-") and name != _CONTENT_HASH:
+            raise IncompleteSignature(f"'{_echo(name)}' must be a 'SignedHeader' in the AWS Authorization.")
 
 
 def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:

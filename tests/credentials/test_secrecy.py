@@ -81,7 +81,7 @@ def test_a_printed_session_shows_neither_secret_nor_token():
 def test_a_printed_claim_does_not_show_its_session_token():
     signer = Signer(session_token="the-session-token")
     fields = signer.sign("http://kvs/v1/put", b"", {}, at_seconds=0)
-    headers = Headers((name.encode(), value.encode()) for name, value in fields.items())
+    headers = Headers([(name.encode(), value.encode()) for name, value in fields.items()])
     claim = examine(b"POST", b"/v1/put", headers, b"", rules=Rules(region=REGION), now_seconds=0)
     assert claim.session_token == b"the-session-token"
     assert "the-session-token" not in f"{claim} {claim!r} {headers} {headers!r}"
