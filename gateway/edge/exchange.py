@@ -8,7 +8,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from aiohttp import StreamReader
-from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 
 from gateway.headers import Headers
@@ -20,14 +19,13 @@ if TYPE_CHECKING:
 class HttpRequest:
     """One request as the parser gave it: `target` is the text on the wire, `content` the body's stream."""
 
-    __slots__ = ("_task", "content", "headers", "keep_alive", "method", "protocol", "target", "task")
+    __slots__ = ("content", "headers", "keep_alive", "method", "protocol", "target", "task")
 
     def __init__(
         self,
         message: RawRequestMessage,
         content: StreamReader,
         protocol: "EdgeProtocol",
-        _writer: AbstractStreamWriter,
         task: "asyncio.Task[None]",
     ) -> None:
         self.method = message.method
@@ -36,8 +34,7 @@ class HttpRequest:
         self.keep_alive = not message.should_close
         self.content = content
         self.protocol = protocol
-        self.task = self._task = task
-        protocol.body = content
+        self.task = task
 
     @property
     def path(self) -> str:

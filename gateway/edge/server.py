@@ -1,4 +1,4 @@
-"""Connections at the edge: caps and deadlines that aiohttp leaves open, and its refusals as JSON.
+"""Connections at the edge: aiohttp's parser and flow control, our own loop, caps and deadlines.
 
 Measured on aiohttp 3.14: a head or a silent new connection has no deadline, a
 handler is not told that the body it waits for is malformed, what the parser
@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from aiohttp import StreamReader, web
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
-from aiohttp.web_protocol import RequestHandler, _ErrInfo
+from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
 
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
@@ -43,7 +44,8 @@ class EdgeServer(web.Server):
             "lingering_time": 0.0,
             "logger": log,
         }
-        super().__init__(cast(Any, handler), request_factory=cast(Any, HttpRequest), **options)
+        super().__init__(cast(Any, handler), **options)
+        self.handler = handler
         self._options = options
         self._responder = responder
         self._count_refusal = count_refusal
@@ -125,12 +127,79 @@ class EdgeProtocol(RequestHandler):
         await super().shutdown(timeout)
 
     async def start(self) -> None:
-        """Serve requests until the connection is closed; what is then unread has a deadline, too."""
+        """Serve the connection's requests one after the other; what is unread at the end has a deadline, too.
+
+        In place of aiohttp's own loop, which starts a task and prepares a writer for each request.
+        """
         try:
-            await super().start()
+            while not self._force_close and await self._serve_next():
+                self._expect_next()
+            if not self._force_close and self.transport is not None:
+                self.transport.close()
+        except asyncio.CancelledError:
+            self.force_close()
+            raise
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            self.force_close()
         finally:
             if self._wire is not None and self._wire.get_write_buffer_size():
                 self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
+
+    async def _serve_next(self) -> bool:
+        """Serve the next request; whether the connection is good for another."""
+        if not self._messages:
+            await self._arrival()
+        message, self.body = self._messages.popleft()
+        if self._parser is not None:
+            self._parser.message_consumed()
+        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+            self._resume_reading_if_drained()
+        self._request_in_progress = True
+        try:
+            is_lost = await self._serve_message(message)
+        finally:
+            self._request_in_progress = False
+            if self._handler_waiter is not None:
+                self._handler_waiter.set_result(None)
+        return self._keepalive and not is_lost and not self._close
+
+    async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
+        """Answer a request, or what is none; whether the client was gone before its answer."""
+        task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
+        if isinstance(message, _ErrInfo):
+            request = HttpRequest(ERROR, self.body, self, task)
+            response: HttpResponse = self._server.refuse_connection(BadRequest())
+        else:
+            request = HttpRequest(message, self.body, self, task)
+            response = await self._handle(request)
+        _, is_lost = await self.finish_response(cast(Any, request), cast(Any, response), None)
+        self._keepalive = response.keep_alive and self.body.is_eof()
+        return is_lost
+
+    async def _handle(self, request: HttpRequest) -> HttpResponse:
+        self._current_request = cast(Any, request)
+        try:
+            return await self._server.handler(request)
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            return self._server.refuse_connection(InternalError())
+        finally:
+            self._current_request = None
+
+    async def _arrival(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _expect_next(self) -> None:
+        """Start the time for which an idle connection is kept."""
+        closes_at = self._loop.time() + self._keepalive_timeout
+        self._next_keepalive_close_time = closes_at
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(closes_at, self._process_keepalive)
 
     async def drain(self) -> None:
         """Wait until the client has read enough to be written to again."""
@@ -162,19 +231,6 @@ class EdgeProtocol(RequestHandler):
         """Close unless a request is being read, handled or answered."""
         if self._is_waiting():
             self.force_close()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,  # noqa: ARG002 - the signature is aiohttp's
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,  # noqa: ARG002
-    ) -> Any:
-        """What the parser refuses is 400; anything else that gets here is our fault."""
-        if 400 <= status < 500:
-            return self._server.refuse_connection(BadRequest())
-        log.error("unforeseen fault", extra={"fields": describe_fault(exc or RuntimeError())})
-        return self._server.refuse_connection(InternalError())
 
     def _fail_last_body(self) -> None:
         """The parser has given up: if it was inside of a body, let the body's reader know."""
