@@ -22,6 +22,8 @@ _ESCAPE = re.compile(
 )
 """Escapes in JSON text: pairs of surrogates, a lone surrogate (its digits are the group), any other."""
 
+_MAX_CHARACTER_BYTES = 4  # of UTF-8
+
 _ABSENT = Raw()
 
 
@@ -99,7 +101,7 @@ def _key(raw: Raw, max_bytes: int) -> str:
         key = _text_decoder.decode(raw)
     except msgspec.DecodeError:
         raise InvalidKey from None
-    if not key or len(key.encode()) > max_bytes:
+    if not key or (len(key) * _MAX_CHARACTER_BYTES > max_bytes and len(key.encode()) > max_bytes):
         raise InvalidKey
     return key
 

@@ -40,13 +40,13 @@ class Calendar:
             if len(self._queue) > 2 * len(self._places) + STALE_SECONDS_KEPT:
                 self._queue = sorted(self._places)
 
-    def is_due(self, now_ms: int) -> bool:
-        """Whether `due` may have something."""
-        return bool(self._queue) and (self._queue[0] + 1) * 1000 <= now_ms
+    def __len__(self) -> int:
+        """In how many seconds something falls due."""
+        return len(self._places)
 
     def due(self, now_ms: int) -> Iterator[Place]:
         """The places whose second is over, oldest first; the caller removes each before the next."""
-        while self.is_due(now_ms):
+        while self._queue and (self._queue[0] + 1) * 1000 <= now_ms:
             places = self._places.get(self._queue[0])
             if places is None:
                 heapq.heappop(self._queue)

@@ -31,13 +31,12 @@ class MemoryEntryStore:
         self.used_bytes = 0
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        now_ms = self._now_ms()
-        if self._calendar.is_due(now_ms):
-            for place in islice(self._calendar.due(now_ms), COLLECTED_PER_PUT):
+        if self._calendar:
+            for place in islice(self._calendar.due(self._now_ms()), COLLECTED_PER_PUT):
                 self._drop(*place)
         cost = _cost(key, entry)
         if self.used_bytes + cost > self._max_bytes:
-            self._make_room(keyspace, key, cost, now_ms)
+            self._make_room(keyspace, key, cost)
         self._drop(keyspace, key)
         table = self._tables.get(keyspace)
         if table is None:
@@ -60,9 +59,9 @@ class MemoryEntryStore:
                 self._drop(keyspace, key)
             await asyncio.sleep(0)
 
-    def _make_room(self, keyspace: Keyspace, key: str, cost: int, now_ms: int) -> None:
+    def _make_room(self, keyspace: Keyspace, key: str, cost: int) -> None:
         """Collect expired entries until this one fits, in place of its predecessor. Raises StoreFull."""
-        due = self._calendar.due(now_ms)
+        due = self._calendar.due(self._now_ms())
         while self.used_bytes + cost - self._cost_of(keyspace, key) > self._max_bytes:
             place = next(due, None)
             if place is None:

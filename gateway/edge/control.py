@@ -81,7 +81,7 @@ class ControlEdge:
         body = await read_body(request, _MAX_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
-            who = {"control_token": token_number, "peer": request.peer, "request_id": request_id}
+            who = {"control_token": token_number, "peer": request.protocol.peer, "request_id": request_id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
         return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
 
@@ -97,7 +97,7 @@ class ControlEdge:
         return matches.index(True) + 1
 
     def _route(self, request: HttpRequest) -> tuple[Endpoint, tuple[str, ...], str]:
-        path, _, query = request.target.partition("?")
+        path, _, query = request.target.decode("latin-1").partition("?")
         for pattern, methods in self._routes:
             match = pattern.fullmatch(path)
             if match is not None:

@@ -9,7 +9,7 @@ from time import perf_counter
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.edge.reading import arrived_body, check_declared_length, read_body
+from gateway.edge.reading import arrived_body, read_body
 from gateway.edge.responding import Responder
 from gateway.errors import MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
@@ -18,7 +18,7 @@ from gateway.pipeline import Pipeline
 
 log = logging.getLogger("kvs.access")
 
-ROUTES = {f"/v1/{operation}": operation for operation in Operation}
+ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
 class DataEdge:
@@ -88,18 +88,17 @@ class DataEdge:
         return self._responder.respond(request, answer, request_id)
 
     async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
-        self._check_load()
+        if len(self._tasks) - self._reading > self._settings.max_in_flight:
+            raise Overloaded
         if operation is None:
             raise NotFound
         if request.method != "POST":
             raise MethodNotAllowed
-        check_declared_length(request, self._body_bytes)
         if request.content.is_eof():
             body = arrived_body(request, self._body_bytes)
         else:
             body = await self._read_body(request)
-        target = request.target.encode("utf-8", "surrogateescape")
-        return Call(operation, target, request.headers, body, request.peer)
+        return Call(operation, request.target, request.headers, body, request.protocol.peer)
 
     async def _read_body(self, request: HttpRequest) -> bytes:
         """Bodies that are still on their way have slots of their own, so that slow ones cannot take all."""
@@ -110,12 +109,9 @@ class DataEdge:
             body = await read_body(request, self._body_bytes, self._settings.body_seconds)
         finally:
             self._reading -= 1
-        self._check_load()
-        return body
-
-    def _check_load(self) -> None:
         if len(self._tasks) - self._reading > self._settings.max_in_flight:
             raise Overloaded
+        return body
 
     def _log(
         self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HttpRequest:
-    """One request as the parser gave it: `target` is the text on the wire, `content` the body's stream."""
+    """One request as the parser gave it: `target` is the bytes on the wire, `content` the body's stream."""
 
     __slots__ = ("content", "headers", "keep_alive", "method", "protocol", "target", "task")
 
@@ -29,7 +29,7 @@ class HttpRequest:
         task: "asyncio.Task[None]",
     ) -> None:
         self.method = message.method
-        self.target = message.path
+        self.target = message.path.encode("utf-8", "surrogateescape")
         self.headers = Headers(message.raw_headers)
         self.keep_alive = not message.should_close
         self.content = content
@@ -37,15 +37,9 @@ class HttpRequest:
         self.task = task
 
     @property
-    def path(self) -> str:
+    def path(self) -> bytes:
         """The target without its query."""
-        return self.target.partition("?")[0]
-
-    @property
-    def peer(self) -> str:
-        """The address of the other end, or nothing if it is gone."""
-        name = self.protocol.peername
-        return str(name[0]) if name else ""
+        return self.target.partition(b"?")[0]
 
     def _finish(self) -> None:
         """aiohttp: the handler is done."""

@@ -43,7 +43,7 @@ class OpsEdge:
         return self._responder.respond(request, answer, self._responder.request_id(request.headers))
 
     def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
-        route = self._routes.get(request.path)
+        route = self._routes.get(request.path.decode("latin-1"))
         if route is None:
             raise NotFound
         if request.method not in ("GET", "HEAD"):

@@ -33,9 +33,9 @@ def request_ids() -> Callable[[Headers], str]:
 
 async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) -> bytes:
     """The body as it was sent. A declared length that is too large is refused before a byte is read."""
-    check_declared_length(request, max_bytes)
     if request.content.is_eof():
         return arrived_body(request, max_bytes)
+    _check_declared_length(request, max_bytes)
     _invite(request)
     try:
         async with asyncio.timeout(max_seconds):
@@ -46,7 +46,7 @@ async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) ->
         raise BadRequest from None
 
 
-def check_declared_length(request: HttpRequest, max_bytes: int) -> None:
+def _check_declared_length(request: HttpRequest, max_bytes: int) -> None:
     """Raise BodyTooLarge if Content-Length says so."""
     declared = request.headers.get(b"content-length")
     if declared is not None and int(declared) > max_bytes:
@@ -56,9 +56,12 @@ def check_declared_length(request: HttpRequest, max_bytes: int) -> None:
 def arrived_body(request: HttpRequest, max_bytes: int) -> bytes:
     """A body that is there. Reading it the public way would run the parser again for every request."""
     content = request.content
+    if content is EMPTY_PAYLOAD:
+        _check_declared_length(request, max_bytes)  # the parser shows the largest length of all as no body
+        return b""
     if content.exception() is not None:
         raise BadRequest
-    body = b"" if content is EMPTY_PAYLOAD else b"".join(content._buffer)  # noqa: SLF001
+    body = b"".join(content._buffer)  # noqa: SLF001
     if len(body) > max_bytes:
         raise BodyTooLarge
     return body

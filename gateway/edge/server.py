@@ -77,9 +77,9 @@ class EdgeServer(web.Server):
 
 
 class EdgeProtocol(RequestHandler):
-    """One connection. `body` is that of the request which was handled last."""
+    """One connection. `body` is that of the last request, `peer` the address of the other end."""
 
-    __slots__ = ("_cut_off", "_deadline", "_gone", "_heads_before", "_server", "_wire", "body")
+    __slots__ = ("_cut_off", "_deadline", "_gone", "_heads_before", "_server", "_wire", "body", "peer")
 
     def __init__(self, server: EdgeServer, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
@@ -90,9 +90,12 @@ class EdgeProtocol(RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._gone: asyncio.Future[None] | None = None
         self.body: StreamReader = EMPTY_PAYLOAD
+        self.peer = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._wire = cast(asyncio.Transport, transport)
+        name = transport.get_extra_info("peername")
+        self.peer = str(name[0]) if name else ""
         super().connection_made(transport)
         if self._server.is_full():
             self._refuse_connection(Overloaded())
@@ -173,9 +176,14 @@ class EdgeProtocol(RequestHandler):
         else:
             request = HttpRequest(message, self.body, self, task)
             response = await self._handle(request)
-        _, is_lost = await self.finish_response(cast(Any, request), cast(Any, response), None)
         self._keepalive = response.keep_alive and self.body.is_eof()
-        return is_lost
+        try:
+            if self._upgraded:  # a declined upgrade: what came after the head has to be parsed
+                return (await self.finish_response(cast(Any, request), cast(Any, response), None))[1]
+            await response.prepare(request)
+        except ConnectionError:
+            return True
+        return False
 
     async def _handle(self, request: HttpRequest) -> HttpResponse:
         self._current_request = cast(Any, request)

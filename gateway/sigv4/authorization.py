@@ -44,7 +44,6 @@ class SignedHeaders(Struct, frozen=True):
     """
 
     names: tuple[bytes, ...]
-    set: frozenset[bytes]
     request: bytes
     amz_count: int
 
@@ -113,7 +112,6 @@ def parse_signed_headers(text: bytes) -> SignedHeaders:
     lines = b"".join(name.replace(b"%", b"%%") + b":%b\n" for name in names)
     return SignedHeaders(
         names=tuple(names),
-        set=frozenset(names),
         request=b"%b\n%b\n" + lines + b"\n" + text.replace(b"%", b"%%") + b"\n%b",
         amz_count=sum(name.startswith(b"x-amz-") for name in names),
     )

@@ -8,7 +8,6 @@ the first encoding on the wire and adds the second.
 from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from gateway.headers import Headers
 from gateway.sigv4.authorization import SignedHeaders
 
 _UNRESERVED = "-_.~"
@@ -41,10 +40,9 @@ def canonical_query(query: bytes) -> bytes:
 
 
 def canonical_request(
-    method: bytes, target: bytes, headers: Headers, signed: SignedHeaders, payload_hash: bytes
+    method: bytes, target: bytes, signed: SignedHeaders, values: tuple[bytes, ...], payload_hash: bytes
 ) -> bytes:
-    """The six parts, one below the other. Every name in `signed` must have been sent."""
-    values = tuple(map(headers.__getitem__, signed.names))
+    """The six parts, one below the other; `values` are those of the signed headers, in their order."""
     request = signed.request % (method, _canonical_target(target), *values, payload_hash)
     if b"  " in request or b"\t" in request:
         values = tuple(map(_fold, values))

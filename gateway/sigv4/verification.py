@@ -70,11 +70,11 @@ def examine(
     if abs(signed_at_seconds - now_seconds) > rules.skew_seconds:
         raise _out_of_time(signed_at_seconds, now_seconds, rules.skew_seconds)
     signed_headers = parse_signed_headers(statement.signed_headers)
-    _check_signed_headers(signed_headers, headers)
+    values = _signed_values(signed_headers, headers)
     if rules.public_hosts:
         _check_host(headers, rules.public_hosts)
     body_hash = sha256(body).hexdigest().encode()
-    request = canonical_request(method, target, headers, signed_headers, body_hash)
+    request = canonical_request(method, target, signed_headers, values, body_hash)
     request_hash = sha256(request).hexdigest().encode()
     return Claim(
         access_key_id=credential.access_key_id,
@@ -127,16 +127,20 @@ def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) ->
     )
 
 
-def _check_signed_headers(signed: SignedHeaders, headers: Headers) -> None:
-    if not signed.set <= headers.keys():
-        unsent = min(signed.set - headers.keys())
-        raise IncompleteSignature(f"'{_echo(unsent)}' is listed in SignedHeaders but was not sent.")
+def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]:
+    """The values of the signed headers, if all of them were sent and all that must be signed are."""
+    try:
+        values = tuple(map(headers.__getitem__, signed.names))
+    except KeyError as unsent:
+        name = _echo(unsent.args[0])
+        raise IncompleteSignature(f"'{name}' is listed in SignedHeaders but was not sent.") from None
     sent = b"\n" + b"\n".join(headers)
     if sent.count(b"\nx-amz-") > signed.amz_count:  # one that was sent is not signed
-        _check_unsigned(headers, headers.keys() - signed.set)
+        _check_unsigned(headers, headers.keys() - signed.names)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
         raise IncompleteSignature("X-Amz-Content-Sha256 must be the hash of the body.")
+    return values
 
 
 def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
