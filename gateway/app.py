@@ -161,7 +161,7 @@ def _bindings(settings: Settings, clock: Clock, declared: DeclaredApps, stores: 
 
 def _sessions(settings: Settings, clock: Clock) -> SessionCredentials | None:
     session = settings.signature.credentials.session
-    return None if session is None else SessionCredentials(session.master_keys, _seconds(clock))
+    return None if session is None else SessionCredentials(session.master_keys, clock)
 
 
 def _signature(
@@ -184,7 +184,7 @@ def _signature(
         keyring=Keyring(static, sessions),
         roles=roles,
         proxy=_proxy(settings),
-        now_seconds=_seconds(clock),
+        clock=clock,
     )
 
 
@@ -285,10 +285,6 @@ def _declared_app(app: DeclaredAppSettings) -> AppRecord:
             for table in app.tables
         ),
     )
-
-
-def _seconds(clock: Clock) -> Callable[[], int]:
-    return lambda: clock.wall_ms() // 1000
 
 
 def _ms(seconds: float) -> int:

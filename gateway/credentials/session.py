@@ -10,7 +10,7 @@ key issues, all verify; the token names its key by an identifier derived from it
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from secrets import choice
 from string import ascii_uppercase, digits
 
@@ -18,6 +18,7 @@ import msgspec
 from cachetools import LRUCache
 from msgspec import Struct
 
+from backends.clock import Clock
 from gateway.credentials.keyring import Credentials
 from gateway.errors import ExpiredCredentials, InvalidCredentials
 from gateway.model import Caller, Environment
@@ -56,17 +57,17 @@ class _Session(Struct, frozen=True):
 
 
 class SessionCredentials:
-    """Issues and opens session credentials. `now_seconds` is wall time."""
+    """Issues and opens session credentials."""
 
-    def __init__(self, master_keys: Sequence[str], now_seconds: Callable[[], int]) -> None:
+    def __init__(self, master_keys: Sequence[str], clock: Clock) -> None:
         self._master_keys = {_key_id(key.encode()): key.encode() for key in master_keys}
-        self._now_seconds = now_seconds
+        self._clock = clock
         self._opened: LRUCache[bytes, _Session] = LRUCache(_CACHED_SESSIONS)
 
     def issue(self, role: str, ttl_seconds: int, environment: Environment | None) -> IssuedSession:
         """New credentials for `role`, made with the first master key."""
         key_id, master_key = next(iter(self._master_keys.items()))
-        now_seconds = self._now_seconds()
+        now_seconds = self._clock.wall_ms() // 1000
         claims = Claims(
             key_id=key_id,
             access_key_id="ASIA" + "".join(choice(ascii_uppercase + digits) for _ in range(16)),
@@ -91,7 +92,7 @@ class SessionCredentials:
             session = self._opened[session_token] = self._verify(session_token)
         if session.access_key_id != access_key_id:
             raise InvalidCredentials
-        if session.expires_at_seconds <= self._now_seconds():
+        if session.expires_at_seconds * 1000 <= self._clock.wall_ms():
             raise ExpiredCredentials
         return session.credentials
 

@@ -1,10 +1,10 @@
 """Layer 1: who calls. Specification section 5, layer 1; rules in `gateway.sigv4`."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
+from backends.clock import Clock
 from gateway.credentials.keyring import Keyring
 from gateway.credentials.roles import ApprovedRoles
 from gateway.credentials.trusted_proxy import TrustedProxy
@@ -31,13 +31,13 @@ class SignaturePolicy:
         keyring: Keyring,
         roles: ApprovedRoles,
         proxy: TrustedProxy | None,
-        now_seconds: Callable[[], int],
+        clock: Clock,
     ) -> None:
         self._rules = rules
         self._keyring = keyring
         self._roles = roles
         self._proxy = proxy
-        self._now_seconds = now_seconds
+        self._clock = clock
         self._keys = SigningKeys()
 
     def verify(self, call: Call) -> Caller:
@@ -53,8 +53,9 @@ class SignaturePolicy:
         return self._signed(msgspec.structs.replace(call, headers=proxy.strip(call.headers)))
 
     def _signed(self, call: Call) -> Caller:
+        now_seconds = self._clock.wall_ms() // 1000
         claim = examine(
-            b"POST", call.target, call.headers, call.body, rules=self._rules, now_seconds=self._now_seconds()
+            b"POST", call.target, call.headers, call.body, rules=self._rules, now_seconds=now_seconds
         )
         credentials = self._keyring.find(claim.access_key_id, claim.session_token)
         self._keys.prove(claim, credentials.secret)

@@ -2,7 +2,6 @@
 
 import hmac
 from functools import lru_cache
-from hashlib import sha256
 
 from gateway.errors import SignatureMismatch
 from gateway.sigv4.verification import Claim
@@ -31,4 +30,5 @@ def _keyed(secret: bytes, scope: bytes) -> hmac.HMAC:
     key = b"AWS4" + secret
     for part in scope.split(b"/"):
         key = hmac.digest(key, part, "sha256")
-    return hmac.new(key, digestmod=sha256)
+    keyed = hmac.new(key, digestmod="sha256")
+    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's object, without the calls of its wrapper

@@ -85,7 +85,7 @@ def test_an_assumed_role_session_counts_as_its_role(arn, role):
 
 
 async def test_a_proved_caller_of_another_role_is_not_authorized(gateway):
-    sessions = SessionCredentials([MASTER_KEY], lambda: gateway.clock.wall_ms() // 1000)
+    sessions = SessionCredentials([MASTER_KEY], gateway.clock)
     issued = sessions.issue("arn:aws:iam::1:role/stranger", 900, None)
     signer = Signer(issued.access_key_id, issued.secret_access_key, issued.session_token)
     reply = await gateway.put("k", 1, signer=signer)

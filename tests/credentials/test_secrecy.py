@@ -10,6 +10,7 @@ from gateway.model import Caller
 from gateway.sigv4 import Rules, examine
 from tests.credentials.sessions import issue, signer_of
 from tests.sigv4.wire import SECRET, signed
+from tests.support.clock import FakeClock
 from tests.support.config import CONTROL_TOKEN, MASTER_KEY, OTHER_TABLE_TOKEN, ROLE, TABLE_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.signing import REGION, Signer
@@ -69,7 +70,7 @@ def test_printed_credentials_do_not_show_their_secret():
 
 
 def test_a_printed_session_shows_neither_secret_nor_token():
-    sessions = SessionCredentials([MASTER_KEY], lambda: 0)
+    sessions = SessionCredentials([MASTER_KEY], FakeClock(0))
     issued = sessions.issue(ROLE, 900, None)
     sessions.open(issued.session_token.encode(), issued.access_key_id)
     shown = f"{issued} {issued!r} {sessions!r} {sessions._opened!r}"

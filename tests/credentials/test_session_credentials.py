@@ -142,7 +142,7 @@ async def test_a_session_token_is_no_table_token(gateway):
 
 async def test_where_sessions_are_off_no_session_token_is_known():
     async with run_gateway({"signature": {"credentials": {"session": None}}}) as gateway:
-        sessions = SessionCredentials([MASTER_KEY], lambda: gateway.clock.wall_ms() // 1000)
+        sessions = SessionCredentials([MASTER_KEY], gateway.clock)
         issued = sessions.issue(ROLE, 900, None)
         signer = gateway.signer.but(
             access_key_id=issued.access_key_id,

@@ -11,10 +11,12 @@ from gateway.credentials.session import SessionCredentials
 from gateway.errors import ExpiredCredentials, InvalidCredentials, SignatureRefusal
 from gateway.model import Environment
 from tests.credentials.sessions import claims_of, decode, encode
+from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE
 
 NOW_SECONDS = 1_795_132_800
-SESSIONS = SessionCredentials([MASTER_KEY], lambda: NOW_SECONDS)
+CLOCK = FakeClock(NOW_SECONDS * 1000)
+SESSIONS = SessionCredentials([MASTER_KEY], CLOCK)
 ISSUED = SESSIONS.issue(ROLE, 900, Environment("acme", "shop", "production"))
 TOKEN = ISSUED.session_token
 CLAIMS, PROOF = TOKEN.split(".")
@@ -97,7 +99,9 @@ def test_a_proof_by_another_master_key_is_invalid():
 
 
 def test_a_token_of_another_gateway_is_invalid():
-    foreign = SessionCredentials(["another-master-key-of-32-characters-and-more"], lambda: NOW_SECONDS)
+    foreign = SessionCredentials(
+        ["another-master-key-of-32-characters-and-more"], FakeClock(NOW_SECONDS * 1000)
+    )
     issued = foreign.issue(ROLE, 900, None)
     with pytest.raises(InvalidCredentials):
         SESSIONS.open(issued.session_token.encode(), issued.access_key_id)
@@ -137,7 +141,7 @@ def test_a_secret_cannot_be_had_as_the_proof_of_a_token():
 
 
 def test_tokens_that_were_opened_are_remembered_in_bounded_number():
-    sessions = SessionCredentials([MASTER_KEY], lambda: NOW_SECONDS)
+    sessions = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
     for _ in range(50):
         issued = sessions.issue(ROLE, 900, None)
         sessions.open(issued.session_token.encode(), issued.access_key_id)
@@ -146,7 +150,7 @@ def test_tokens_that_were_opened_are_remembered_in_bounded_number():
 
 
 def test_tokens_that_were_refused_are_not_remembered():
-    sessions = SessionCredentials([MASTER_KEY], lambda: NOW_SECONDS)
+    sessions = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
     for number in range(50):
         with pytest.raises(InvalidCredentials):
             sessions.open(b"token-%d" % number, "ASIA")

@@ -14,11 +14,12 @@ from gateway.model import Call, Caller, Operation
 from gateway.policies.signature import SignaturePolicy
 from gateway.sigv4 import Rules
 from tests.sigv4.wire import signed
+from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE
 from tests.support.signing import REGION, Signer
 
 NOW_SECONDS = 1_795_132_800
-SESSIONS = SessionCredentials([MASTER_KEY], lambda: NOW_SECONDS)
+SESSIONS = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
 ISSUED = SESSIONS.issue(ROLE, 3600, None)
 POLICY = SignaturePolicy(
     rules=Rules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
@@ -27,7 +28,7 @@ POLICY = SignaturePolicy(
     proxy=TrustedProxy(
         caller_header=b"x-kvs-caller-arn", secret_header=b"x-kvs-proxy-secret", secret=b"0" * 32, networks=()
     ),
-    now_seconds=lambda: NOW_SECONDS,
+    clock=FakeClock(NOW_SECONDS * 1000),
 )
 SIGNERS = (
     Signer(),

@@ -27,7 +27,7 @@ FAULTS = {
 
 
 def signer_of_a_stranger(gateway) -> Signer:
-    sessions = SessionCredentials([MASTER_KEY], lambda: gateway.clock.wall_ms() // 1000)
+    sessions = SessionCredentials([MASTER_KEY], gateway.clock)
     issued = sessions.issue(STRANGER, 3600, None)
     return Signer(issued.access_key_id, issued.secret_access_key, issued.session_token)
 

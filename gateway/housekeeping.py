@@ -1,0 +1,63 @@
+"""What a replica does beside serving: ask its stores, follow the directory, drop what is idle."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+
+from backends.errors import BackendError
+from gateway.app import App
+from gateway.directory.records import labels_of
+from gateway.faults import describe_fault
+
+log = logging.getLogger("kvs.housekeeping")
+
+_HEALTH_SECONDS = 1.0
+_DIRECTORY_SECONDS = 15.0
+
+
+def chores(app: App) -> list[Coroutine[None, None, None]]:
+    """Everything that runs until the replica ends."""
+    return [
+        _repeat(app.health.check, _HEALTH_SECONDS),
+        _keep_directory(app),
+        _repeat(_drop_idle(app), _idle_check_seconds(app)),
+    ]
+
+
+async def _keep_directory(app: App) -> None:
+    """Let new tables' series stand and reclaim deleted tables' space, on every change and in between."""
+    while True:
+        app.directory.changed.clear()
+        try:
+            apps = [record async for record in app.directory.all()]
+            app.known_tables.update(labels_of(record, table) for record in apps for table in record.tables)
+            await app.reclaimer.run()
+        except BackendError as error:
+            log.warning("the directory cannot be read", extra={"fields": describe_fault(error)})
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+        try:
+            async with asyncio.timeout(_DIRECTORY_SECONDS):
+                await app.directory.changed.wait()
+        except TimeoutError:
+            continue
+
+
+def _drop_idle(app: App) -> Callable[[], Awaitable[None]]:
+    async def drop() -> None:
+        app.usage.drop_idle()
+
+    return drop
+
+
+def _idle_check_seconds(app: App) -> float:
+    return min(max(app.settings.metering.idle_seconds / 4, 0.25), 60.0)
+
+
+async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
+    while True:
+        try:
+            await work()
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+        await asyncio.sleep(seconds)

@@ -1,0 +1,52 @@
+"""Design, section 2 and 8: the data listener over TLS, with a deadline for the handshake."""
+
+import asyncio
+import ssl
+
+import pytest
+import trustme
+
+from tests.support.gateway import run_gateway
+
+
+@pytest.fixture
+def authority():
+    return trustme.CA()
+
+
+@pytest.fixture
+async def tls_gateway(authority, tmp_path):
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
+    tls = {"certificate": str(tmp_path / "server.pem"), "key": str(tmp_path / "server.pem")}
+    changes = {"listen": {"data": {"tls": tls}}, "edge": {"head_seconds": 0.3}}
+    async with run_gateway(changes) as gateway:
+        yield gateway
+
+
+def _address(gateway):
+    scheme, _, address = gateway.data.partition("://")
+    assert scheme == "https"
+    host, port = address.split(":")
+    return host, int(port)
+
+
+async def test_a_request_over_tls_is_answered(tls_gateway, authority):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    reader, writer = await asyncio.open_connection(*_address(tls_gateway), ssl=context)
+    writer.write(b"POST /v1/get HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    assert b'{"error":"missing_signature"' in await reader.read()
+    writer.close()
+
+
+async def test_an_unknown_authority_is_not_trusted(tls_gateway):
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await asyncio.open_connection(*_address(tls_gateway), ssl=ssl.create_default_context())
+
+
+async def test_a_client_that_never_shakes_hands_is_cut_off(tls_gateway):
+    reader, writer = await asyncio.open_connection(*_address(tls_gateway))
+    async with asyncio.timeout(2):
+        assert await reader.read() == b""
+    writer.close()
