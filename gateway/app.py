@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from hashlib import sha256
 from ipaddress import ip_network
 
 from msgspec import Struct
@@ -13,17 +12,18 @@ from backends import open_backend
 from backends.clock import Clock, SystemClock
 from backends.interface import Backend
 from backends.settings import StoreSettings
-from gateway.config.settings import DeclaredAppSettings, Settings
+from gateway.config.declaring import declared_apps
+from gateway.config.settings import Settings
 from gateway.credentials.keyring import Credentials, Keyring
 from gateway.credentials.roles import ApprovedRoles
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.directory.bindings import CachedBindings
-from gateway.directory.declared import DeclaredApps, declared_table_id
+from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
-from gateway.directory.records import AppRecord, TableRecord, labels_of
+from gateway.directory.records import labels_of
 from gateway.directory.runtime import Runtime
 from gateway.edge.control import ControlEdge
 from gateway.edge.data import DataEdge
@@ -38,7 +38,7 @@ from gateway.metering.meter import Meter
 from gateway.metering.service import ServiceMetrics
 from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
 from gateway.metering.usage import KnownTables, Usage
-from gateway.model import Caller, Environment
+from gateway.model import Caller
 from gateway.pipeline import Pipeline
 from gateway.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
 from gateway.policies.signature import CallerPolicy, SignaturePolicy, Unsigned
@@ -76,6 +76,11 @@ class _Stores(Struct, frozen=True):
     records: MeteredRecordStore
     dependencies: dict[str, Backend]
 
+    @property
+    def backends(self) -> list[Backend]:
+        """What stands behind the ports, each once."""
+        return list(dict.fromkeys(self.dependencies.values()))
+
 
 async def build_app(
     settings: Settings, clock: Clock | None = None, open_store: OpenStore = open_backend
@@ -84,14 +89,8 @@ async def build_app(
     clock = clock or SystemClock()
     metrics = ServiceMetrics()
     stores = await _open_stores(settings, clock, metrics, open_store)
-    usage = Usage(
-        max_series=settings.metering.max_series,
-        idle_ms=_ms(settings.metering.idle_seconds),
-        now_ms=clock.monotonic_ms,
-    )
-    declared = DeclaredApps(
-        [_declared_app(app) for app in settings.apps], settings.rate_limit.requests_per_minute
-    )
+    usage = _usage(settings, clock)
+    declared = DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute)
     known_tables = KnownTables(usage)
     known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
     bindings = _bindings(settings, clock, declared, stores)
@@ -112,14 +111,7 @@ async def build_app(
     _watch(metrics, bindings, usage, health)
     return App(
         settings=settings,
-        data=DataEdge(
-            pipeline=pipeline,
-            responder=data_responder,
-            metrics=metrics,
-            settings=settings.edge,
-            body_bytes=settings.limits.body_bytes,
-            access_share=settings.logging.access,
-        ),
+        data=_data(settings, pipeline, data_responder, metrics),
         ops=OpsEdge(health, Exposition(usage, metrics), side_responder),
         control=_control(settings, directory, roles, sessions, side_responder),
         data_responder=data_responder,
@@ -129,7 +121,7 @@ async def build_app(
         reclaimer=Reclaimer(stores.records, stores.entries, clock, _ms(settings.directory.cache_ttl_seconds)),
         usage=usage,
         known_tables=known_tables,
-        backends=list({id(backend): backend for backend in stores.dependencies.values()}.values()),
+        backends=stores.backends,
     )
 
 
@@ -145,6 +137,25 @@ async def _open_stores(
         counters=MeteredWindowCounter(counters.counters, metrics, counters.name),
         records=MeteredRecordStore(store.records, metrics, store.name),
         dependencies={"store": store, "counters": counters, "directory": store},
+    )
+
+
+def _usage(settings: Settings, clock: Clock) -> Usage:
+    return Usage(
+        max_series=settings.metering.max_series,
+        idle_ms=_ms(settings.metering.idle_seconds),
+        now_ms=clock.monotonic_ms,
+    )
+
+
+def _data(settings: Settings, pipeline: Pipeline, responder: Responder, metrics: ServiceMetrics) -> DataEdge:
+    return DataEdge(
+        pipeline=pipeline,
+        responder=responder,
+        metrics=metrics,
+        settings=settings.edge,
+        body_bytes=settings.limits.body_bytes,
+        access_share=settings.logging.access,
     )
 
 
@@ -264,27 +275,6 @@ def _watch(metrics: ServiceMetrics, bindings: CachedBindings, usage: Usage, heal
         "kvs_usage_overflow", "Requests that found no series of their own.", lambda: usage.overflowed
     )
     metrics.watch_dependencies(health.dependencies)
-
-
-def _declared_app(app: DeclaredAppSettings) -> AppRecord:
-    environment = Environment(app.org, app.app, app.env)
-    return AppRecord(
-        environment=environment,
-        type=app.type,
-        active=app.status == "active",
-        requests_per_minute=app.requests_per_minute,
-        max_tables=app.max_tables,
-        tables=tuple(
-            TableRecord(
-                id=declared_table_id(environment, table.name),
-                name=table.name,
-                token_sha256=table.token_sha256 or sha256((table.token or "").encode()).hexdigest(),
-                token_last_four=None if table.token is None else table.token[-4:],
-                minute_limit=table.minute_limit,
-            )
-            for table in app.tables
-        ),
-    )
 
 
 def _ms(seconds: float) -> int:

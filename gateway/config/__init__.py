@@ -4,5 +4,6 @@ settings         the shape: what each key is, its unit, range and default
 interpolation    `${NAME}`, `${NAME:-default}` and `file:/path` in strings
 decoding         a tree of YAML to settings, mistakes with their paths
 contradictions   what no single key can tell
+declaring        declared apps as directory records
 loading          a file to settings, or to all its problems
 """

@@ -88,8 +88,7 @@ class DataEdge:
         return self._responder.respond(request, answer, request_id)
 
     async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
-        if len(self._tasks) - self._reading > self._settings.max_in_flight:
-            raise Overloaded
+        self._refuse_overload()
         if operation is None:
             raise NotFound
         if request.method != "POST":
@@ -109,9 +108,12 @@ class DataEdge:
             body = await read_body(request, self._body_bytes, self._settings.body_seconds)
         finally:
             self._reading -= 1
+        self._refuse_overload()
+        return body
+
+    def _refuse_overload(self) -> None:
         if len(self._tasks) - self._reading > self._settings.max_in_flight:
             raise Overloaded
-        return body
 
     def _log(
         self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float
