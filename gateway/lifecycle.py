@@ -44,7 +44,7 @@ class Replica:
         shutdown = self._app.settings.shutdown
         ends_at = asyncio.get_running_loop().time() + shutdown.grace_seconds
         self._announce()
-        await asyncio.sleep(shutdown.drain_seconds)
+        await asyncio.sleep(min(shutdown.drain_seconds, shutdown.grace_seconds))
         await self._data.stop_listening(ends_at)
         await self._finish_calls(ends_at)
         await _wait(self._scraped.wait(), ends_at)

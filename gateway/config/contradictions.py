@@ -21,8 +21,6 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_credentials(settings, problems)
     _check_limits(settings, problems)
     _check_apps(settings.apps, settings.directory.max_tables, problems)
-    if settings.shutdown.grace_seconds < settings.shutdown.drain_seconds:
-        problems.add("shutdown.grace_seconds", "is less than drain_seconds")
 
 
 def is_loopback(host: str) -> bool:

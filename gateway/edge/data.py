@@ -67,6 +67,7 @@ class DataEdge:
         """Answer one request of the data listener."""
         started = perf_counter()
         operation = ROUTES.get(request.target) or ROUTES.get(request.path)
+        call: Call | None = None
         tenant: TenantLabels | None = None
         self._tasks.add(request.task)
         try:
@@ -84,7 +85,14 @@ class DataEdge:
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
         request_id = self._responder.request_id(request.headers)
         if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
-            self._log(request_id, operation or OTHER_OPERATION, answer, tenant, seconds)
+            self._log(
+                request_id,
+                operation or OTHER_OPERATION,
+                call=call,
+                answer=answer,
+                tenant=tenant,
+                seconds=seconds,
+            )
         return self._responder.respond(request, answer, request_id)
 
     async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
@@ -116,7 +124,14 @@ class DataEdge:
             raise Overloaded
 
     def _log(
-        self, request_id: str, operation: str, answer: Answer, tenant: TenantLabels | None, seconds: float
+        self,
+        request_id: str,
+        operation: str,
+        *,
+        call: Call | None,
+        answer: Answer,
+        tenant: TenantLabels | None,
+        seconds: float,
     ) -> None:
         fields = {
             "request_id": request_id,
@@ -125,6 +140,7 @@ class DataEdge:
             "status": answer.status,
             "code": answer.code,
             "duration_ms": round(seconds * 1000, 3),
+            "request_bytes": None if call is None else len(call.body),
             "response_bytes": len(answer.body),
         }
         log.info("request", extra={"fields": fields})

@@ -35,7 +35,8 @@ FRACTIONAL = [
     ("edge.body_seconds", 0.001, 86_400),
     ("edge.idle_seconds", 0.001, 86_400),
     ("edge.write_seconds", 0.001, 86_400),
-    ("shutdown.grace_seconds", 10, 3600),
+    ("shutdown.drain_seconds", 0, 3600),
+    ("shutdown.grace_seconds", 0, 3600),
 ]
 ENDS = [(path, end) for path, lowest, highest in WHOLE + FRACTIONAL for end in (lowest, highest)]
 OUTSIDE = [(path, value) for path, lowest, highest in WHOLE for value in (lowest - 1, highest + 1)]
