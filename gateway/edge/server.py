@@ -154,10 +154,9 @@ class EdgeProtocol(RequestHandler):
         if not self._messages:
             await self._arrival()
         message, self.body = self._messages.popleft()
-        if self._parser is not None:
-            self._parser.message_consumed()
-        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
-            self._resume_reading_if_drained()
+        has_arrived = self.body.is_eof()
+        if has_arrived:
+            self._free_slot()
         self._request_in_progress = True
         try:
             is_lost = await self._serve_message(message)
@@ -165,7 +164,19 @@ class EdgeProtocol(RequestHandler):
             self._request_in_progress = False
             if self._handler_waiter is not None:
                 self._handler_waiter.set_result(None)
-        return self._keepalive and not is_lost and not self._close
+        if not self._keepalive or is_lost or self._close:
+            return False
+        if not has_arrived:
+            self._free_slot()
+            self.data_received(b"")  # the parser may have stopped while this one held its slot
+        return True
+
+    def _free_slot(self) -> None:
+        """Let the parser go on. It counts a request from the end of its body on: told earlier, it miscounts."""
+        if self._parser is not None:
+            self._parser.message_consumed()
+        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+            self._resume_reading_if_drained()
 
     async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
         """Answer a request, or what is none; whether the client was gone before its answer."""

@@ -1,0 +1,45 @@
+"""RFC 9112, section 9.3.2: every request that was pipelined is answered, in order, whatever the sizes of the bodies."""
+
+import asyncio
+
+import pytest
+
+
+def _request(number: int, body: bytes) -> bytes:
+    head = f"POST /v1/put HTTP/1.1\r\nHost: h\r\nx-request-id: {number}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def _answered(gateway, batches: list[list[int]]) -> list[int]:
+    """Send the batches of body sizes one after the other; the request ids of all answers, in order."""
+    reader, writer = await gateway.connect()
+    ids, sent = [], 0
+    for sizes in batches:
+        writer.write(b"".join(_request(sent + number, b"x" * size) for number, size in enumerate(sizes)))
+        sent += len(sizes)
+        async with asyncio.timeout(5):
+            while len(ids) < sent:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)
+                await reader.readexactly(int(fields["content-length"]))
+                ids.append(int(fields["x-request-id"]))
+    writer.close()
+    return ids
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [[2] * 300],
+        [[60_000] * 3, [2] * 32],
+        [[60_000] * 40, [2] * 100],
+        [[8_000] * 30, [2] * 100],
+        [[2] * 50 + [60_000] * 5 + [2] * 50] * 3,
+        [[60_000] * 40] * 3,
+        [[131_072] * 3 + [2] * 40],
+        [[2] * 31, [2] * 32, [2] * 33, [2] * 64],
+    ],
+)
+async def test_every_pipelined_request_is_answered_in_order(gateway, batches):
+    ids = await _answered(gateway, batches)
+    assert ids == list(range(sum(map(len, batches))))
