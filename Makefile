@@ -15,7 +15,9 @@ help:
 	@echo "make bench   requests per second beside a bare aiohttp handler"
 
 run: $(VENV)/.run
+ifeq ($(CONFIG),config.example.yaml)
 	@sed -n '/^<!-- try -->$$/,/^<!-- end of try -->$$/p' README.md | grep -v -e '^<!--' -e '^```'
+endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
 test: $(VENV)/.dev
@@ -44,9 +46,11 @@ $(VENV)/.venv:
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.venv setup.cfg pyproject.toml
-	$(BIN)/pip install --quiet --editable .
+	@echo "installing into $(VENV)"
+	@$(BIN)/pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	@echo "installing what tests and checks need into $(VENV)"
+	@$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@

@@ -23,6 +23,10 @@ from gateway.housekeeping import chores
 log = logging.getLogger("kvs.lifecycle")
 
 
+class CannotListen(Exception):
+    """A listener could not be opened; the message says which, where and why."""
+
+
 class Replica:
     """An app that listens."""
 
@@ -47,6 +51,7 @@ class Replica:
         await asyncio.sleep(min(shutdown.drain_seconds, shutdown.grace_seconds))
         await self._data.stop_listening(ends_at)
         await self._finish_calls(ends_at)
+        log.info("waiting for a last scrape", extra={"fields": {"at_most_seconds": shutdown.grace_seconds}})
         await _wait(self._scraped.wait(), ends_at)
 
     async def finish(self) -> None:
@@ -109,17 +114,23 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     """The data listener opens last, when everything that serves its requests is there, and closes first."""
     listen = app.settings.listen
 
-    async def open_one(handler: Handler, responder: Responder, count: RefusalCount, where: Where) -> Listener:
-        listener = await open_listener(EdgeServer(handler, responder, app.settings.edge, count), where)
+    async def open_one(
+        name: str, handler: Handler, responder: Responder, count: RefusalCount, where: Where
+    ) -> Listener:
+        server = EdgeServer(handler, responder, app.settings.edge, count)
+        try:
+            listener = await open_listener(server, where)
+        except OSError as error:
+            raise CannotListen(f"{name} on {where.host}:{where.port}: {error.strerror or error}") from error
         opened.push_async_callback(listener.close)
         return listener
 
     def uncounted(_: object) -> None:
         """Only the data listener's refusals are metered."""
 
-    ops = await open_one(app.ops.handle, app.side_responder, uncounted, listen.ops)
-    control = await open_one(app.control.handle, app.side_responder, uncounted, listen.control)
-    data = await open_one(app.data.handle, app.data_responder, app.data.count_refusal, listen.data)
+    ops = await open_one("ops", app.ops.handle, app.side_responder, uncounted, listen.ops)
+    control = await open_one("control", app.control.handle, app.side_responder, uncounted, listen.control)
+    data = await open_one("data", app.data.handle, app.data_responder, app.data.count_refusal, listen.data)
     for chore in chores(app):
         opened.callback(asyncio.create_task(chore).cancel)
     return Replica(app, data, ops, control)

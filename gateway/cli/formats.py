@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from shlex import quote
 from typing import Any
 
@@ -14,12 +15,18 @@ def shell_lines(variables: Mapping[str, str]) -> str:
 
 
 def kubernetes_secret(table: Mapping[str, Any], variables: Mapping[str, str]) -> str:
-    """A Secret whose keys are the variables, for `envFrom`."""
-    name = "-".join(("kvs", table["app_id"], table["env_id"], table["name"])).lower()
+    """A Secret whose keys are the variables, for `envFrom`.
+
+    Its name is the same for every token of a table. Names of apps and tables may differ in what a
+    Secret's name cannot show, so a digest of them ends it.
+    """
+    names = [table["org_id"], table["app_id"], table["env_id"], table["name"]]
+    digest = sha256("/".join(names).encode()).hexdigest()[:8]
+    readable = re.sub(r"[^a-z0-9-]", "-", "-".join(names[1:]).lower())
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": re.sub(r"[^a-z0-9-]", "-", name).strip("-")},
+        "metadata": {"name": f"kvs-{readable}-{digest}"},
         "type": "Opaque",
         "stringData": dict(variables),
     }

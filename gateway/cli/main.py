@@ -17,7 +17,7 @@ from gateway.cli.management import run_management
 from gateway.config.loading import load
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
-from gateway.lifecycle import serve
+from gateway.lifecycle import CannotListen, serve
 from gateway.logs import configure_logging
 
 
@@ -25,13 +25,19 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command."""
     try:
         arguments = parse_arguments(argv, os.environ)
-        output = _run(arguments, os.environ)
+        _print(_run(arguments, os.environ))
     except CommandFailed as failure:
         print(json.dumps(failure.report, indent=2), file=sys.stderr)
         return failure.exit_code
-    if output:
-        print(output)
     return Exit.OK
+
+
+def _print(output: str) -> None:
+    try:
+        print(output, end="\n" if output else "", flush=True)
+    except OSError as error:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - so that nothing is flushed again at exit
+        raise CommandFailed(Exit.GENERAL, "cannot_write_output", message=error.strerror or "") from None
 
 
 def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
@@ -67,5 +73,5 @@ def _serve(settings: Settings) -> None:
 
     try:
         uvloop.run(run())
-    except OSError as error:
-        raise CommandFailed(Exit.GENERAL, "cannot_listen", message=error.strerror or "") from None
+    except CannotListen as error:
+        raise CommandFailed(Exit.GENERAL, "cannot_listen", message=str(error)) from None

@@ -1,5 +1,6 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
+import os
 import re
 from collections import Counter
 from hashlib import sha256
@@ -39,6 +40,10 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
         if listener.port and place in taken:
             problems.add(f"listen.{name}.port", "is the port of another listener")
         taken.add(place)
+    if listen.data.tls is not None:
+        for key in ("certificate", "key"):
+            if not os.access(getattr(listen.data.tls, key), os.R_OK):
+                problems.add(f"listen.data.tls.{key}", "names a file that cannot be read")
     for index, token in enumerate(settings.control.tokens):
         if not _CARRIED.fullmatch(token.encode()):
             problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")

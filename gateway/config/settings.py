@@ -14,6 +14,8 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
 AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
 Host = Annotated[str, Meta(min_length=1)]
+Url = Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z")]
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z")]
 Text = Annotated[str, Meta(min_length=1)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Limit = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -165,8 +167,8 @@ class Settings(Section, frozen=True):
     """The whole file. Only `region` has no default."""
 
     region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
-    public_url: Annotated[str, Meta(pattern=r"^https?://[!-~]+\Z")] = "http://127.0.0.1:8080"
-    public_hosts: list[Text] = field(default_factory=list)
+    public_url: Url = "http://127.0.0.1:8080"
+    public_hosts: list[HostName] = field(default_factory=list)
     listen: ListenSettings = ListenSettings()
     control: ControlSettings = ControlSettings()
     signature: SignatureSettings = SignatureSettings()

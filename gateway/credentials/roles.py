@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _ASSUMED = re.compile(r"arn:([^:]*):sts::([^:]*):assumed-role/([^/:]+)/[^/:]+")
+_CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
 
 
 class ApprovedRoles:
@@ -28,4 +29,4 @@ def role_of(arn: str) -> str:
 
 
 def _translate(pattern: str) -> str:
-    return re.escape(pattern).replace(r"\*", "[^:]*").replace(r"\?", "[^:]")
+    return re.escape(pattern).replace(r"\*", f"{_CHARACTER}*").replace(r"\?", _CHARACTER)

@@ -14,7 +14,7 @@ from gateway.config.settings import EdgeSettings
 from gateway.directory.errors import DirectoryRefusal, Unauthorized
 from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.fields import Fields, parse_object
-from gateway.edge.reading import read_body
+from gateway.edge.reading import read_body, request_id_of
 from gateway.edge.responding import Responder
 from gateway.errors import AuthUnavailable, InternalError, MethodNotAllowed, NotFound, Refusal
 from gateway.faults import describe_fault
@@ -60,7 +60,7 @@ class ControlEdge:
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the control listener."""
-        request_id = self._responder.request_id(request.headers)
+        request_id = request_id_of(request.headers)
         try:
             answer = await self._answer(request, request_id)
         except Refusal as refusal:

@@ -9,9 +9,9 @@ from time import perf_counter
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.edge.reading import arrived_body, read_body
+from gateway.edge.reading import arrived_body, read_body, request_id_of
 from gateway.edge.responding import Responder
-from gateway.errors import MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
+from gateway.errors import BadRequest, MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
 from gateway.model import Call, Operation, TenantLabels
 from gateway.pipeline import Pipeline
@@ -83,7 +83,7 @@ class DataEdge:
                 self._on_idle()
         seconds = perf_counter() - started
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
-        request_id = self._responder.request_id(request.headers)
+        request_id = request_id_of(request.headers)
         if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
             self._log(
                 request_id,
@@ -101,6 +101,8 @@ class DataEdge:
             raise NotFound
         if request.method != "POST":
             raise MethodNotAllowed
+        if request.headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+            raise BadRequest
         if request.content.is_eof():
             body = arrived_body(request, self._body_bytes)
         else:

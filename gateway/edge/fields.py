@@ -41,8 +41,14 @@ def name(text: Any, pattern: str = NAME, code: str = "invalid_name") -> str:
 
 
 def environment(org: str, app: str, query: str) -> Environment:
-    """The app environment that a path and its query name; `env` defaults to production."""
-    envs = parse_qs(query, keep_blank_values=True).get("env", [DEFAULT_ENV])
+    """The app environment that a path and its query name; `env` defaults to production.
+
+    Any other parameter is refused: a slip in its name would change production instead.
+    """
+    parameters = parse_qs(query, keep_blank_values=True)
+    envs = parameters.pop("env", [DEFAULT_ENV])
+    if parameters:
+        raise Invalid("unknown_parameter")
     if len(envs) > 1:
         raise Invalid("invalid_name")
     return Environment(name(org), name(app), name(envs[0]))

@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
-from itertools import count
-from secrets import token_hex
+from random import getrandbits
 
 from aiohttp import StreamReader, web
 from aiohttp.streams import EMPTY_PAYLOAD
@@ -17,18 +15,12 @@ _REQUEST_ID = b"x-request-id"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
-def request_ids() -> Callable[[Headers], str]:
-    """Finds a request's id: the client's own if it is 1 to 128 visible ASCII characters, else a new one."""
-    prefix = token_hex(8)
-    numbers = count(1)
-
-    def request_id(headers: Headers) -> str:
-        own = headers.get(_REQUEST_ID)
-        if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
-            return f"{prefix}-{next(numbers):08x}"
-        return own.decode()
-
-    return request_id
+def request_id_of(headers: Headers) -> str:
+    """The client's own id if it is 1 to 128 visible ASCII characters, else a new one."""
+    own = headers.get(_REQUEST_ID)
+    if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
+        return f"{getrandbits(96):024x}"
+    return own.decode()
 
 
 async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) -> bytes:

@@ -8,7 +8,7 @@ from backends.clock import Clock
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
-from gateway.edge.reading import request_ids
+from gateway.edge.reading import request_id_of
 from gateway.errors import BadRequest, BodyTooLarge, Refusal, RequestTimeout
 from gateway.headers import Headers
 
@@ -40,7 +40,6 @@ class Responder:
     def __init__(self, settings: EdgeSettings, clock: Clock) -> None:
         self._write_seconds = settings.write_seconds
         self._clock = clock
-        self.request_id = request_ids()
         self.draining = False
 
     def respond(self, request: HttpRequest, answer: Answer, request_id: str) -> HttpResponse:
@@ -56,7 +55,7 @@ class Responder:
     def refuse_connection(self, refusal: Refusal) -> LastResponse:
         """The response to what is not a request; it ends the connection."""
         now_seconds = self._clock.wall_ms() // 1000
-        wire = encode_response(refuse(refusal), self.request_id(_NO_FIELDS), now_seconds, keep_alive=False)
+        wire = encode_response(refuse(refusal), request_id_of(_NO_FIELDS), now_seconds, keep_alive=False)
         return LastResponse(wire, keep_alive=False, write_seconds=self._write_seconds)
 
 

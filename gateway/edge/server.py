@@ -172,7 +172,7 @@ class EdgeProtocol(RequestHandler):
         return True
 
     def _free_slot(self) -> None:
-        """Let the parser go on. It counts a request from the end of its body on: told earlier, it miscounts."""
+        """Let the parser go on. It counts requests whose body has ended: told earlier, it miscounts."""
         if self._parser is not None:
             self._parser.message_consumed()
         if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:

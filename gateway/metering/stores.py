@@ -1,12 +1,18 @@
 """The one decorator per port: every call of a store is timed, and every failure counted as one."""
 
+import logging
 from collections.abc import AsyncIterator, Coroutine
 from time import perf_counter
 from typing import Any, TypeVar
 
 from backends.errors import BackendError
 from backends.interface import Charge, Entry, EntryStore, Keyspace, Record, RecordStore, WindowCounter
+from gateway.faults import describe_fault
 from gateway.metering.service import ServiceMetrics
+
+log = logging.getLogger("kvs.stores")
+
+_SILENT_SECONDS = 10.0
 
 Result = TypeVar("Result")
 Call = Coroutine[Any, Any, Result]
@@ -15,15 +21,25 @@ Call = Coroutine[Any, Any, Result]
 
 class _Timer:
     def __init__(self, metrics: ServiceMetrics, backend: str, operation: str) -> None:
+        self._what = {"backend": backend, "operation": operation}
+        self._silent_until = 0.0
         self._ok = metrics.store_histogram(backend, operation, "ok")
         self._error = metrics.store_histogram(backend, operation, "error")
+
+    def _complain(self, error: BackendError) -> None:
+        """Say so in the log, but not once per request."""
+        now = perf_counter()
+        if now >= self._silent_until:
+            self._silent_until = now + _SILENT_SECONDS
+            log.warning("a store call failed", extra={"fields": {**self._what, **describe_fault(error)}})
 
     async def time(self, call: Call[Result]) -> Result:
         started = perf_counter()
         try:
             result = await call
-        except BackendError:
+        except BackendError as error:
             self._error.observe(perf_counter() - started)
+            self._complain(error)
             raise
         self._ok.observe(perf_counter() - started)
         return result

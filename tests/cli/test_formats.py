@@ -1,6 +1,7 @@
 """Design, section 7: runtime variables ready to source or to apply; credentials that AWS SDKs refresh."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from gateway.cli.formats import kubernetes_secret, shell_lines
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
 
+TABLE = {"org_id": "acme", "app_id": "shop", "env_id": "production", "name": "posts"}
 VARIABLES = ["SERVICE_KVS_URL", "SERVICE_KVS_REGION", "SERVICE_KVS_TOKEN_POSTS"]
 
 
@@ -44,7 +46,7 @@ async def test_the_env_format_exports_and_says_nothing_else(blog):
 async def test_the_kubernetes_format_is_a_secret_with_the_three_variables(blog, gateway):
     secret = yaml.safe_load((await _create(blog, "--format", "k8s-secret")).out)
     assert (secret["apiVersion"], secret["kind"], secret["type"]) == ("v1", "Secret", "Opaque")
-    assert secret["metadata"] == {"name": "kvs-blog-production-posts"}
+    assert re.fullmatch("kvs-blog-production-posts-[0-9a-f]{8}", secret["metadata"]["name"])
     assert list(secret["stringData"]) == VARIABLES
     token = secret["stringData"]["SERVICE_KVS_TOKEN_POSTS"]
     assert (await gateway.put("k", 1, token=token)).status == 200
@@ -69,21 +71,8 @@ def test_a_shell_sees_every_value_as_it_is(value):
 
 @pytest.mark.parametrize("value", ["a: b", "yes", "1", "null", "#", "'", "\n", "{}", "&a", "1e3", ""])
 def test_kubernetes_sees_every_value_as_a_string(value):
-    secret = yaml.safe_load(kubernetes_secret({"app_id": "a", "env_id": "b", "name": "c"}, {"NAME": value}))
+    secret = yaml.safe_load(kubernetes_secret(TABLE, {"NAME": value}))
     assert secret["stringData"] == {"NAME": value}
-
-
-@pytest.mark.parametrize(
-    ("app", "env", "name"),
-    [("My.App", "Prod_1", "Posts_"), ("a" * 64, "b" * 64, "c" * 32), ("a-", "b.", "_")],
-)
-def test_a_secrets_name_is_one_that_kubernetes_takes(app, env, name):
-    secret = yaml.safe_load(kubernetes_secret({"app_id": app, "env_id": env, "name": name}, {}))
-    label = secret["metadata"]["name"]
-    assert label.strip("-") == label
-    assert label.replace("-", "").isalnum()
-    assert label == label.lower()
-    assert len(label) <= 253
 
 
 async def test_an_aws_sdk_takes_the_issued_credentials_from_credential_process(run, gateway):
@@ -114,3 +103,24 @@ def test_an_aws_sdk_learns_that_no_credentials_were_issued():
     provider = ProcessProvider("default", lambda: {"profiles": {"default": {"credential_process": command}}})
     with pytest.raises(CredentialRetrievalError):
         provider.load()
+
+
+def _secret_name(**changes: str) -> str:
+    return yaml.safe_load(kubernetes_secret({**TABLE, **changes}, {}))["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"org_id": "other"}, {"app_id": "Shop"}, {"app_id": "sh-op"}, {"name": "Posts"}, {"name": "posts_"}],
+)
+def test_secrets_of_different_tables_never_share_a_name(other):
+    assert _secret_name(**other) != _secret_name()
+
+
+@pytest.mark.parametrize(
+    ("app", "env", "name"),
+    [("My.App", "Prod_1", "Posts_"), ("a" * 64, "b" * 64, "c" * 32), ("a-", "b.", "_"), ("a", "b", "___")],
+)
+def test_the_name_of_a_secret_is_one_that_kubernetes_takes(app, env, name):
+    label = _secret_name(app_id=app, env_id=env, name=name)
+    assert re.fullmatch("[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?", label)

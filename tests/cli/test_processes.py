@@ -86,3 +86,16 @@ def test_help_is_printed_and_is_no_error():
     done = _run("tables", "create", "--help")
     assert done.returncode == 0
     assert "--minute-limit" in done.stdout
+
+
+def test_an_output_that_cannot_be_written_is_exit_1_with_json():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", "version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert json.loads(done.stderr)["error"] == "cannot_write_output"

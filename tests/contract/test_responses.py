@@ -87,3 +87,8 @@ async def test_an_answer_does_not_say_what_serves_it(gateway):
 async def test_an_answer_sets_no_cookie_and_allows_no_browser(gateway):
     reply = await ask(gateway, [("Origin", "https://example.test"), ("Cookie", "a=b")])
     assert not [name for name in reply.headers if name.startswith(("set-cookie", "access-control"))]
+
+
+async def test_an_id_that_was_made_here_tells_nothing_of_other_requests(gateway):
+    first, second = [(await ask(gateway)).headers["x-request-id"] for _ in range(2)]
+    assert abs(int(first, 16) - int(second, 16)) > 2**32

@@ -94,7 +94,6 @@ async def test_an_app_that_is_not_registered_is_404(gateway, method, rest):
 async def test_the_environment_is_production_unless_it_is_named(blog):
     assert (await blog.manage("GET", f"{BLOG}?env=production")).status == 200
     assert (await blog.manage("GET", f"{BLOG}?env=test")).status == 404
-    assert (await blog.manage("GET", f"{BLOG}?other=test")).status == 200
 
 
 @pytest.mark.parametrize("limit", [1, 5, 700])
@@ -108,3 +107,10 @@ async def test_the_rate_limit_of_an_app_is_the_one_it_was_registered_with(blog, 
 async def test_a_tables_own_limit_is_charged_beside_the_apps(blog):
     token = (await blog.manage("POST", TABLES, {"name": "posts", "minute_limit": 2})).json["token"]
     assert [(await blog.get("k", token=token)).status for _ in range(3)] == [200, 200, 429]
+
+
+@pytest.mark.parametrize("query", ["environment=staging", "ENV=staging", "env=staging&dry=1", "x"])
+async def test_a_parameter_that_is_not_known_changes_nothing(blog, query):
+    reply = await blog.manage("DELETE", f"{BLOG}?{query}")
+    assert (reply.status, reply.json) == (422, {"error": "unknown_parameter"})
+    assert (await blog.manage("GET", BLOG)).status == 200

@@ -91,3 +91,8 @@ async def test_a_proved_caller_of_another_role_is_not_authorized(gateway):
     reply = await gateway.put("k", 1, signer=signer)
     message = "User is not authorized to access this resource"
     assert_refused(reply, "caller_not_approved", "AccessDeniedException", message)
+
+
+@pytest.mark.parametrize("end", ["\n", "\x00", " ", "\x7f", "é", "\ud800"])
+def test_a_role_with_a_character_that_no_arn_has_is_not_approved(end):
+    assert not ApprovedRoles([PATTERN]).approves(f"arn:aws:iam::1:role/managed-app-x{end}")

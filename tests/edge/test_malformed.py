@@ -58,6 +58,7 @@ MALFORMED = {
     "a hexadecimal length": post(b"Content-Length: 0x5\r\n", b"hello"),
     "a length with a point": post(b"Content-Length: 5.0\r\n", b"hello"),
     "a length of 30 digits": post(b"Content-Length: " + b"9" * 30 + b"\r\n"),
+    "a coding under chunks": post(b"Transfer-Encoding: gzip, chunked\r\n", b"0\r\n\r\n"),
     "an unknown coding": post(b"Transfer-Encoding: gzip\r\n", b"hello"),
     "chunks that are not last": post(b"Transfer-Encoding: chunked, gzip\r\n", b"0\r\n\r\n"),
     "chunks twice": post(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n", b"0\r\n\r\n"),

@@ -1,4 +1,4 @@
-"""RFC 9112, section 9.3.2: every request that was pipelined is answered, in order, whatever the sizes of the bodies."""
+"""RFC 9112, section 9.3.2: every pipelined request is answered, in order, whatever the bodies' sizes."""
 
 import asyncio
 
@@ -6,7 +6,9 @@ import pytest
 
 
 def _request(number: int, body: bytes) -> bytes:
-    head = f"POST /v1/put HTTP/1.1\r\nHost: h\r\nx-request-id: {number}\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = (
+        f"POST /v1/put HTTP/1.1\r\nHost: h\r\nx-request-id: {number}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     return head.encode() + body
 
 

@@ -11,6 +11,7 @@ import sys
 import pytest
 import yaml
 
+from gateway.lifecycle import CannotListen
 from tests.lifecycle.raw import Connection
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway
@@ -39,10 +40,13 @@ def test_an_address_that_is_not_this_machines_is_exit_1_with_json(tmp_path):
     assert '"error": "cannot_listen"' in done.stderr
 
 
-def test_a_certificate_that_cannot_be_read_is_exit_1_with_json(tmp_path):
-    done = _serve(tmp_path, listen={"data": {"tls": {"certificate": "/nowhere/a", "key": "/nowhere/b"}}})
+def test_a_certificate_that_is_none_is_exit_1_and_names_the_listener(tmp_path):
+    none = tmp_path / "none.pem"
+    none.write_text("not a certificate")
+    done = _serve(tmp_path, listen={"data": {"tls": {"certificate": str(none), "key": str(none)}}})
     assert (done.returncode, done.stdout) == (1, "")
     assert '"error": "cannot_listen"' in done.stderr
+    assert '"message": "data' in done.stderr
 
 
 def test_the_first_line_says_where_the_listeners_are_and_the_last_word_is_0(start):
@@ -95,6 +99,6 @@ async def test_what_an_operator_should_know_is_warned_about_at_start(caplog, cha
 async def test_a_replica_that_cannot_listen_leaves_nothing_running():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(CannotListen, match="in use"):
             async with run_gateway({"listen": {"control": {"port": port}}}):
                 pass

@@ -1,0 +1,23 @@
+"""Design, section 1: who is on call sees which store fails, and is not buried in lines."""
+
+import logging
+
+
+def _complaints(caplog):
+    return [record.fields for record in caplog.records if record.name == "kvs.stores"]
+
+
+async def test_a_failing_store_is_one_line_with_backend_operation_and_fault(gateway, caplog):
+    gateway.faults.fail = {"get"}
+    for _ in range(20):
+        assert (await gateway.get("canary-key")).status == 503
+    (line,) = _complaints(caplog)
+    assert (line["backend"], line["operation"]) == ("memory", "get")
+    assert line["fault"] == ["BackendUnavailable"]
+    assert "canary-key" not in str(line)
+
+
+async def test_a_store_that_answers_is_not_talked_about(gateway, caplog):
+    caplog.set_level(logging.INFO)
+    await gateway.put("k", 1)
+    assert not _complaints(caplog)
