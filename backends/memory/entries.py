@@ -37,10 +37,12 @@ class MemoryEntryStore:
         cost = _cost(key, entry)
         if self.used_bytes + cost > self._max_bytes:
             self._make_room(keyspace, key, cost)
-        self._drop(keyspace, key)
         table = self._tables.get(keyspace)
         if table is None:
             table = self._tables[keyspace] = {}
+        replaced = table.get(key)
+        if replaced is not None:
+            self._release(keyspace, key, replaced)
         table[key] = entry
         self.used_bytes += cost
         if entry.expires_at_ms is not None:
@@ -77,11 +79,14 @@ class MemoryEntryStore:
         entry = None if table is None else table.pop(key, None)
         if table is None or entry is None:
             return
+        self._release(keyspace, key, entry)
+        if not table:
+            del self._tables[keyspace]
+
+    def _release(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         self.used_bytes -= _cost(key, entry)
         if entry.expires_at_ms is not None:
             self._calendar.remove((keyspace, key), entry.expires_at_ms)
-        if not table:
-            del self._tables[keyspace]
 
 
 def _cost(key: str, entry: Entry) -> int:

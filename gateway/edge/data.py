@@ -101,7 +101,8 @@ class DataEdge:
             raise NotFound
         if request.method != "POST":
             raise MethodNotAllowed
-        if request.headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+        coding = request.headers.get(b"transfer-encoding")
+        if coding is not None and coding.lower() != b"chunked":
             raise BadRequest
         if request.content.is_eof():
             body = arrived_body(request, self._body_bytes)

@@ -152,7 +152,11 @@ class EdgeProtocol(RequestHandler):
     async def _serve_next(self) -> bool:
         """Serve the next request; whether the connection is good for another."""
         if not self._messages:
-            await self._arrival()
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
         message, self.body = self._messages.popleft()
         has_arrived = self.body.is_eof()
         if has_arrived:
@@ -205,13 +209,6 @@ class EdgeProtocol(RequestHandler):
             return self._server.refuse_connection(InternalError())
         finally:
             self._current_request = None
-
-    async def _arrival(self) -> None:
-        self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
 
     def _expect_next(self) -> None:
         """Start the time for which an idle connection is kept."""
