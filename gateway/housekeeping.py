@@ -6,13 +6,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 from backends.errors import BackendError
 from gateway.app import App
+from gateway.directory.directory import Directory
 from gateway.directory.records import labels_of
 from gateway.faults import describe_fault
+from gateway.model import TenantLabels
 
 log = logging.getLogger("kvs.housekeeping")
 
 _HEALTH_SECONDS = 1.0
 _DIRECTORY_SECONDS = 15.0
+_PAUSE_SECONDS = 0.5
+_APPS_PER_STEP = 100
 
 
 def chores(app: App) -> list[Coroutine[None, None, None]]:
@@ -29,18 +33,29 @@ async def _keep_directory(app: App) -> None:
     while True:
         app.directory.changed.clear()
         try:
-            apps = [record async for record in app.directory.all()]
-            app.known_tables.update(labels_of(record, table) for record in apps for table in record.tables)
+            app.known_tables.update(await _all_tables(app.directory))
             await app.reclaimer.run()
         except BackendError as error:
             log.warning("the directory cannot be read", extra={"fields": describe_fault(error)})
         except Exception as fault:
             log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+        await asyncio.sleep(_PAUSE_SECONDS)
         try:
             async with asyncio.timeout(_DIRECTORY_SECONDS):
                 await app.directory.changed.wait()
         except TimeoutError:
             continue
+
+
+async def _all_tables(directory: Directory) -> list[TenantLabels]:
+    tables: list[TenantLabels] = []
+    read = 0
+    async for record in directory.all():
+        tables += [labels_of(record, table) for table in record.tables]
+        read += 1
+        if read % _APPS_PER_STEP == 0:
+            await asyncio.sleep(0)
+    return tables
 
 
 def _drop_idle(app: App) -> Callable[[], Awaitable[None]]:

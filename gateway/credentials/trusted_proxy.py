@@ -56,7 +56,7 @@ class TrustedProxy:
 def _address(peer: str) -> IPv4Address | IPv6Address | None:
     """The peer's address; one that reached an IPv6 listener over IPv4 counts as what it is.
 
-    None if it is not known any more, as when the connection was lost meanwhile.
+    None if the connection had none.
     """
     try:
         address = ip_address(peer)

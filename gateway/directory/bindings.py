@@ -2,7 +2,7 @@
 
 A binding read from the store is used for `cache_ttl_ms` and then read again, by
 one request however many wait for it. While the store is down, what was known
-keeps working for `stale_ttl_ms` after it was last read; unknown tokens get AuthUnavailable.
+keeps working for `stale_ttl_ms` after it would have been read again; unknown tokens get AuthUnavailable.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from gateway.model import Binding, Environment
 _CACHED_BINDINGS = 100_000
 _CACHED_UNKNOWN = 10_000
 _RETRY_MS = 1000
+_MAX_LOOKUPS = 3
 
 
 class CacheCounts(Struct):
@@ -36,6 +37,30 @@ class _Known(Struct):
     binding: Binding
     fresh_until_ms: int
     stale_until_ms: int
+
+
+class _KnownBindings(LRUCache[bytes, _Known]):
+    """What is known, by token digest and by app environment."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self._digests: dict[Environment, set[bytes]] = {}
+
+    def digests_of(self, environment: Environment) -> list[bytes]:
+        """The tokens that are known of an app environment."""
+        return list(self._digests.get(environment, ()))
+
+    def __setitem__(self, digest: bytes, known: _Known) -> None:
+        super().__setitem__(digest, known)
+        self._digests.setdefault(known.binding.environment, set()).add(digest)
+
+    def __delitem__(self, digest: bytes) -> None:
+        environment = self[digest].binding.environment
+        super().__delitem__(digest)
+        digests = self._digests[environment]
+        digests.discard(digest)
+        if not digests:
+            del self._digests[environment]
 
 
 class CachedBindings:
@@ -57,10 +82,11 @@ class CachedBindings:
         self._default_limit = default_limit
         self._cache_ttl_ms = cache_ttl_ms
         self._stale_ttl_ms = stale_ttl_ms
-        self._known: LRUCache[bytes, _Known] = LRUCache(_CACHED_BINDINGS)
+        self._known = _KnownBindings(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._reading: dict[bytes, asyncio.Task[Binding | None]] = {}
         self._changes = 0
+        self._changed_at: dict[Environment, int] = {}
         self.counts = CacheCounts()
 
     def __len__(self) -> int:
@@ -82,20 +108,21 @@ class CachedBindings:
 
     def forget(self, environment: Environment) -> None:
         """Let nothing known of this app environment be used again: it was changed here, just now."""
-        for digest, _ in self._known_of(environment):
+        for digest in self._known.digests_of(environment):
             del self._known[digest]
+        self._note_change(environment)
 
     def doubt(self, environment: Environment) -> None:
         """Ask the store before anything known is used: a change failed, and may have been applied."""
-        for _, known in self._known_of(environment):
-            known.fresh_until_ms = 0
+        for digest in self._known.digests_of(environment):
+            self._known[digest].fresh_until_ms = 0
+        self._note_change(environment)
 
-    def _known_of(self, environment: Environment) -> list[tuple[bytes, _Known]]:
-        """What is known of an app environment; what is being read now will not be kept."""
+    def _note_change(self, environment: Environment) -> None:
+        """What is being read now will neither be joined nor kept."""
         self._changes += 1
+        self._changed_at[environment] = self._changes
         self._reading.clear()
-        known = list(self._known.items())
-        return [(digest, each) for digest, each in known if each.binding.environment == environment]
 
     def _unless_ended(self, binding: Binding | None) -> Binding | None:
         if binding is None or binding.valid_until_ms is None:
@@ -118,12 +145,13 @@ class CachedBindings:
             return known.binding
 
     async def _read_current(self, digest: bytes) -> Binding | None:
-        """What the store says; a lookup that was on its way during a change made here is made again."""
-        while True:
+        """What the store says; a lookup whose own app was changed here meanwhile is made again."""
+        for _ in range(_MAX_LOOKUPS):
             changes = self._changes
             binding = await self._read_once(digest)
-            if changes == self._changes:
-                return binding
+            if binding is None or self._changed_at.get(binding.environment, 0) <= changes:
+                break
+        return binding
 
     async def _read_once(self, digest: bytes) -> Binding | None:
         reading = self._reading.get(digest)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.errors import DeclaredApp
+from gateway.directory.errors import DeclaredApp, DirectoryRefusal
 from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppRecord
 from gateway.model import Environment
@@ -79,10 +79,11 @@ class Directory:
             raise DeclaredApp
         try:
             yield
+        except DirectoryRefusal:  # nothing was changed
+            raise
         except BaseException:
             self._bindings.doubt(environment)
-            raise
-        else:
-            self._bindings.forget(environment)
-        finally:
             self.changed.set()
+            raise
+        self._bindings.forget(environment)
+        self.changed.set()

@@ -11,7 +11,16 @@ from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.reading import arrived_body, read_body, request_id_of
 from gateway.edge.responding import Responder
-from gateway.errors import BadRequest, MethodNotAllowed, NotFound, Overloaded, Refusal, ShuttingDown
+from gateway.errors import (
+    BadRequest,
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    Overloaded,
+    Refusal,
+    ShuttingDown,
+)
+from gateway.faults import describe_fault
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
 from gateway.model import Call, Operation, TenantLabels
 from gateway.pipeline import Pipeline
@@ -77,6 +86,9 @@ class DataEdge:
             answer = refuse(refusal)
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
+        except Exception as fault:
+            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            answer = refuse(InternalError())
         finally:
             self._tasks.discard(request.task)
             if self._on_idle is not None and not self._tasks:

@@ -7,7 +7,7 @@ together. Its server asks of both only what these two offer.
 import asyncio
 from typing import TYPE_CHECKING
 
-from aiohttp import StreamReader
+from aiohttp import HttpVersion11, StreamReader
 from aiohttp.http_parser import RawRequestMessage
 
 from gateway.headers import Headers
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class HttpRequest:
     """One request as the parser gave it: `target` is the bytes on the wire, `content` the body's stream."""
 
-    __slots__ = ("content", "headers", "keep_alive", "method", "protocol", "target", "task")
+    __slots__ = ("content", "headers", "keep_alive", "method", "protocol", "target", "task", "version")
 
     def __init__(
         self,
@@ -31,7 +31,8 @@ class HttpRequest:
         self.method = message.method
         self.target = message.path.encode("utf-8", "surrogateescape")
         self.headers = Headers(message.raw_headers)
-        self.keep_alive = not message.should_close
+        self.version = message.version
+        self.keep_alive = not message.should_close and message.version >= HttpVersion11
         self.content = content
         self.protocol = protocol
         self.task = task
@@ -72,6 +73,7 @@ class HttpResponse:
                     await protocol.drain()
             except TimeoutError:
                 transport.abort()
+                raise ConnectionResetError from None
 
     async def write_eof(self) -> None:
         """aiohttp: all is written by `prepare`."""

@@ -4,7 +4,7 @@ import asyncio
 import re
 from random import getrandbits
 
-from aiohttp import StreamReader, web
+from aiohttp import HttpVersion11, StreamReader, web
 from aiohttp.streams import EMPTY_PAYLOAD
 
 from gateway.edge.exchange import HttpRequest
@@ -34,7 +34,7 @@ async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) ->
             return await _read_slowly(request.content, max_bytes)
     except TimeoutError:
         raise RequestTimeout from None
-    except (web.RequestPayloadError, ConnectionError):
+    except (web.RequestPayloadError, OSError):  # of TLS, too
         raise BadRequest from None
 
 
@@ -63,7 +63,9 @@ def _invite(request: HttpRequest) -> None:
     """Answer `Expect: 100-continue`: everything that can be refused without the body was not."""
     expectation = request.headers.get(b"expect")
     transport = request.protocol.transport
-    if expectation is not None and expectation.lower() == b"100-continue" and transport is not None:
+    if expectation is None or expectation.lower() != b"100-continue" or request.version < HttpVersion11:
+        return
+    if transport is not None:
         transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 

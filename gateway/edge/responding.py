@@ -20,10 +20,10 @@ _BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
 
 def encode_response(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
     """Head and body in one piece, so that they leave in one packet."""
+    content = f"Content-Type: {answer.content_type}\r\nContent-Length: {len(answer.body)}\r\n"
     head = (
         f"HTTP/1.1 {answer.status} {_reason(answer.status)}\r\n"
-        f"Content-Type: {answer.content_type}\r\n"
-        f"Content-Length: {len(answer.body)}\r\n"
+        f"{content if answer.status != HTTPStatus.NO_CONTENT else ''}"
         f"Date: {_http_date(now_seconds)}\r\n"
         f"x-request-id: {request_id}\r\n"
     )

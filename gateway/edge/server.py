@@ -41,7 +41,6 @@ class EdgeServer(web.Server):
             "auto_decompress": False,
             "access_log": None,
             "keepalive_timeout": settings.idle_seconds,
-            "lingering_time": 0.0,
             "logger": log,
         }
         super().__init__(cast(Any, handler), **options)
@@ -69,7 +68,7 @@ class EdgeServer(web.Server):
         return any(cast(EdgeProtocol, protocol).expects_head for protocol in self.connections)
 
     def close_idle(self, *, spare_expectant: bool = False) -> None:
-        """Close the connections on which nothing is going on, or none is about to."""
+        """Close idle connections; `spare_expectant` spares new ones and those that have begun a head."""
         for connection in self.connections:
             protocol = cast(EdgeProtocol, connection)
             if not (spare_expectant and protocol.expects_head):
@@ -77,7 +76,7 @@ class EdgeServer(web.Server):
 
 
 class EdgeProtocol(RequestHandler):
-    """One connection. `body` is that of the last request, `peer` the address of the other end."""
+    """One connection. `body` is that of the request being served, `peer` the address of the other end."""
 
     __slots__ = ("_cut_off", "_deadline", "_gone", "_heads_before", "_server", "_wire", "body", "peer")
 
@@ -137,6 +136,8 @@ class EdgeProtocol(RequestHandler):
         try:
             while not self._force_close and await self._serve_next():
                 self._expect_next()
+                if self._messages:
+                    await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
             if not self._force_close and self.transport is not None:
                 self.transport.close()
         except asyncio.CancelledError:
@@ -166,6 +167,7 @@ class EdgeProtocol(RequestHandler):
             is_lost = await self._serve_message(message)
         finally:
             self._request_in_progress = False
+            self.body = EMPTY_PAYLOAD  # an idle connection keeps nothing
             if self._handler_waiter is not None:
                 self._handler_waiter.set_result(None)
         if not self._keepalive or is_lost or self._close:
@@ -185,7 +187,7 @@ class EdgeProtocol(RequestHandler):
     async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
         """Answer a request, or what is none; whether the client was gone before its answer."""
         task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
-        if isinstance(message, _ErrInfo):
+        if isinstance(message, _ErrInfo) or message.path is None:  # CONNECT to nothing
             request = HttpRequest(ERROR, self.body, self, task)
             response: HttpResponse = self._server.refuse_connection(BadRequest())
         else:
@@ -193,7 +195,7 @@ class EdgeProtocol(RequestHandler):
             response = await self._handle(request)
         self._keepalive = response.keep_alive and self.body.is_eof()
         try:
-            if self._upgraded:  # a declined upgrade: what came after the head has to be parsed
+            if self._upgraded:  # a declined upgrade: what came after the request has to be parsed
                 return (await self.finish_response(cast(Any, request), cast(Any, response), None))[1]
             await response.prepare(request)
         except ConnectionError:

@@ -150,9 +150,9 @@ def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
 
 
 def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:
-    host = _echo(headers[b"host"]).lower()
-    if strip_default_port(host) not in public_hosts:
-        raise InvalidHost(f"Host '{host}' is not a name of this service.")
+    host = headers[b"host"]
+    if strip_default_port(host.decode("latin-1").lower()) not in public_hosts:
+        raise InvalidHost(f"Host '{_echo(host)}' is not a name of this service.")
 
 
 def strip_default_port(host: str) -> str:

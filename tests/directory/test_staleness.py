@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from gateway.directory.errors import TableNotFound
 from gateway.model import Environment
 from tests.directory.region import CACHE_TTL_MS, SHOP
 
@@ -125,3 +126,26 @@ async def test_a_change_of_one_app_leaves_what_is_known_of_others(region, replic
     region.faults.calls.clear()
     assert await replica.knows(token)
     assert region.faults.calls == []
+
+
+async def test_changes_of_other_apps_do_not_make_a_lookup_begin_again(region, replica):
+    token = await replica.create()
+    region.faults.calls.clear()
+    region.faults.gate.clear()
+    lookup = asyncio.create_task(replica.knows(token))
+    await asyncio.sleep(0)
+    for number in range(100):
+        replica.bindings.forget(Environment("acme", f"app-{number}", "production"))
+    region.faults.gate.set()
+    assert await lookup
+    assert region.faults.count("read") == 2
+
+
+async def test_a_refused_change_leaves_what_is_known_in_use(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    with pytest.raises(TableNotFound):
+        await replica.directory.delete_table(SHOP, "nobody")
+    region.faults.calls.clear()
+    assert await replica.knows(token)
+    assert region.faults.count("read") == 0

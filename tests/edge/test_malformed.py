@@ -20,6 +20,7 @@ MALFORMED = {
     "zeros": b"\0" * 500,
     "a Redis command": b"*1\r\n$4\r\nPING\r\n",
     "the HTTP/2 preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a connection to nothing": b"CONNECT \r\nHost: a\r\n\r\n",
     "no host": b"POST /v1/get HTTP/1.1\r\n\r\n",
     "two hosts": b"POST /v1/get HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
     "an unknown method": post(b"", line=b"BREW /v1/get HTTP/1.1"),

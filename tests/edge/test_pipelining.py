@@ -3,6 +3,12 @@
 import asyncio
 
 import pytest
+from aiohttp.streams import EMPTY_PAYLOAD
+
+from tests.support.gateway import run_gateway
+from tests.support.wire import signed_call, until
+
+FLOOD = 8000
 
 
 def _request(number: int, body: bytes) -> bytes:
@@ -45,3 +51,36 @@ async def _answered(gateway, batches: list[list[int]]) -> list[int]:
 async def test_every_pipelined_request_is_answered_in_order(gateway, batches):
     ids = await _answered(gateway, batches)
     assert ids == list(range(sum(map(len, batches))))
+
+
+async def test_who_pipelines_does_not_keep_others_waiting(gateway):
+    host, port = gateway.data.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" * FLOOD)
+    await reader.readuntil(b"\r\n\r\n")
+    assert (await gateway.get("k")).status == 200
+    answered = bytes(reader._buffer).count(b"HTTP/1.1 404")
+    assert answered < FLOOD / 2
+    writer.transport.abort()
+
+
+async def test_a_call_behind_an_answer_that_is_not_read_is_not_carried_out():
+    async with run_gateway({"edge": {"write_seconds": 0.2}}) as gateway:
+        await gateway.put("big", "x" * 60_000)
+        _, writer = await gateway.connect()
+        writer.transport.pause_reading()
+        calls = signed_call(gateway, "get", b'{"key":"big"}') * 300
+        writer.write(calls + signed_call(gateway, "put", b'{"key":"after","value":1}'))
+        await until(lambda: len(gateway.replica._data._server.connections) > 1)
+        await until(lambda: len(gateway.replica._data._server.connections) == 1)
+        assert (await gateway.get("after")).json["found"] is False
+        writer.transport.abort()
+
+
+async def test_an_idle_connection_keeps_no_body(gateway):
+    reader, writer = await gateway.connect()
+    writer.write(_request(0, b"x" * 60_000))
+    await reader.readuntil(b"\r\n\r\n")
+    (connection,) = gateway.replica._data._server.connections
+    await until(lambda: connection.body is EMPTY_PAYLOAD)
+    writer.close()

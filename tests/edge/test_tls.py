@@ -1,12 +1,15 @@
 """Design, section 2 and 8: the data listener over TLS, with a deadline for the handshake."""
 
 import asyncio
+import os
+import socket
 import ssl
 
 import pytest
 import trustme
 
 from tests.support.gateway import run_gateway
+from tests.support.wire import until
 
 
 @pytest.fixture
@@ -50,3 +53,22 @@ async def test_a_client_that_never_shakes_hands_is_cut_off(tls_gateway):
     async with asyncio.timeout(2):
         assert await reader.read() == b""
     writer.close()
+
+
+async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, authority):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+
+    def begin() -> ssl.SSLSocket:
+        plain = socket.create_connection(_address(tls_gateway))
+        wrapped = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        wrapped.sendall(b"POST /v1/put HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf")
+        return wrapped
+
+    data = tls_gateway.app.data
+    with await asyncio.to_thread(begin) as wrapped:
+        await until(lambda: not data.is_idle)
+        os.write(wrapped.fileno(), b"\x17\x03\x03\x00\x20" + b"z" * 32)
+        await until(lambda: data.is_idle)
+    refusals = data._metrics._refusals
+    assert (refusals["bad_request"], refusals["internal_error"]) == (1, 0)

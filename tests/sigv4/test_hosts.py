@@ -71,3 +71,10 @@ async def test_the_host_of_an_absolute_target_does_not_replace_the_signed_one():
         wire = for_host("kvs.example.com").but(target=b"http://evil.example/v1/put")
         reply = await wire.send(gateway)
         assert (reply.status, reply.json) == (404, {"error": "not_found"})
+
+
+async def test_a_long_name_is_compared_to_its_end():
+    name = ".".join(["a" * 50] * 3) + ".example"
+    async with run_gateway({"public_hosts": [name]}) as gateway:
+        assert (await gateway.get("k", headers={"Host": name})).status == 200
+        assert (await gateway.get("k", headers={"Host": name + "x"})).error == "invalid_host"
