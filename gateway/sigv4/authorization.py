@@ -51,10 +51,12 @@ class SignedHeaders(Struct, frozen=True):
 def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
     """Statement and signature. Raises IncompleteSignature naming the part that is missing or malformed."""
     before, found, rest = field.rpartition(b"Signature=")
-    signature, _, after = rest.partition(b",")
+    signature, comma, after = rest.partition(b",")
     if not found:
         _check_algorithm(field)
         raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
+    if comma and not after:
+        raise IncompleteSignature("Authorization must be a list of distinct key=value pairs.")
     statement = _parse_statement(before, after)
     signature = signature.rstrip()
     if not _SIGNATURE.fullmatch(signature):

@@ -82,6 +82,13 @@ async def test_a_part_that_is_missing_doubled_or_malformed_is_incomplete(gateway
     assert_refused(await signed(gateway).edit(old, new).send(gateway), *INCOMPLETE)
 
 
+@pytest.mark.parametrize("end", [b",", b", ", b",,"])
+async def test_a_comma_with_nothing_behind_it_is_incomplete(gateway, end):
+    wire = signed(gateway)
+    whole = wire.value("Authorization")
+    assert_refused(await wire.set("Authorization", whole + end).send(gateway), *INCOMPLETE)
+
+
 @pytest.mark.parametrize("part", ["Credential", "SignedHeaders", "Signature"])
 async def test_the_message_names_the_part_that_is_missing(gateway, part):
     reply = await signed(gateway).edit(f"{part}=", "Other=").send(gateway)
