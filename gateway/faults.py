@@ -1,6 +1,12 @@
 """Exceptions as log fields: what and where, never the message, which may quote a key, a value or a token."""
 
+import logging
 import traceback
+
+
+def report_fault(log: logging.Logger, fault: BaseException) -> None:
+    """One line about what nobody foresaw."""
+    log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
 
 
 def describe_fault(fault: BaseException) -> dict[str, object]:

@@ -8,7 +8,7 @@ from backends.errors import BackendError
 from gateway.app import App
 from gateway.directory.directory import Directory
 from gateway.directory.records import labels_of
-from gateway.faults import describe_fault
+from gateway.faults import describe_fault, report_fault
 from gateway.model import TenantLabels
 
 log = logging.getLogger("kvs.housekeeping")
@@ -38,7 +38,7 @@ async def _keep_directory(app: App) -> None:
         except BackendError as error:
             log.warning("the directory cannot be read", extra={"fields": describe_fault(error)})
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
         await asyncio.sleep(_PAUSE_SECONDS)
         try:
             async with asyncio.timeout(_DIRECTORY_SECONDS):
@@ -74,5 +74,5 @@ async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
         try:
             await work()
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
         await asyncio.sleep(seconds)

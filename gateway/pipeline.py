@@ -8,7 +8,7 @@ import logging
 from gateway.answers import Answer, refuse, render
 from gateway.errors import InternalError, Refusal, ShuttingDown
 from gateway.execution import Executor
-from gateway.faults import describe_fault
+from gateway.faults import report_fault
 from gateway.limits import Limits
 from gateway.metering.meter import Meter
 from gateway.model import Call, TenantLabels, UsageOutcome
@@ -72,5 +72,5 @@ class Pipeline:
 
 
 def _unforeseen(fault: Exception) -> Answer:
-    log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+    report_fault(log, fault)
     return refuse(InternalError())

@@ -17,7 +17,7 @@ from gateway.edge.fields import Fields, parse_object
 from gateway.edge.reading import read_body, request_id_of
 from gateway.edge.responding import Responder
 from gateway.errors import AuthUnavailable, InternalError, MethodNotAllowed, NotFound, Refusal
-from gateway.faults import describe_fault
+from gateway.faults import describe_fault, report_fault
 from gateway.headers import Headers
 
 log = logging.getLogger("kvs.control")
@@ -71,7 +71,7 @@ class ControlEdge:
             log.warning("the directory's store failed", extra={"fields": describe_fault(error)})
             answer = refuse(AuthUnavailable())
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
             answer = refuse(InternalError())
         return self._responder.respond(request, answer, request_id)
 

@@ -20,7 +20,7 @@ from gateway.errors import (
     Refusal,
     ShuttingDown,
 )
-from gateway.faults import describe_fault
+from gateway.faults import report_fault
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
 from gateway.model import Call, Operation, TenantLabels
 from gateway.pipeline import Pipeline
@@ -87,7 +87,7 @@ class DataEdge:
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
             answer = refuse(InternalError())
         finally:
             self._tasks.discard(request.task)

@@ -20,7 +20,7 @@ from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
 from gateway.edge.responding import Responder
 from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
-from gateway.faults import describe_fault
+from gateway.faults import report_fault
 
 log = logging.getLogger("kvs.edge")
 
@@ -144,7 +144,7 @@ class EdgeProtocol(RequestHandler):
             self.force_close()
             raise
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
             self.force_close()
         finally:
             if self._wire is not None and self._wire.get_write_buffer_size():
@@ -207,7 +207,7 @@ class EdgeProtocol(RequestHandler):
         try:
             return await self._server.handler(request)
         except Exception as fault:
-            log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+            report_fault(log, fault)
             return self._server.refuse_connection(InternalError())
         finally:
             self._current_request = None

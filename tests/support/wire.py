@@ -1,31 +1,17 @@
 """Requests and responses as bytes, for what an HTTP client would not send or would not show."""
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from tests.support.config import TABLE_TOKEN
+from tests.support.gateway import Reply
 
 CLOSE = ("Connection", "close")
 
 
-@dataclass(frozen=True)
-class WireReply:
-    """One response; header names are in lower case."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def error(self) -> str | None:
-        return self.json.get("error")
+class WireReply(Reply):
+    """One response off the wire; header names are in lower case."""
 
     @property
     def closes(self) -> bool:
