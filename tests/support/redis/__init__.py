@@ -1,0 +1,10 @@
+"""Real Redis servers for tests, as context managers that leave nothing behind.
+
+All of it is synchronous, which suits fixtures of any scope. `kill`, `stop` and `resume` return at once; what
+waits, `start` above all, belongs into `asyncio.to_thread` where a gateway runs in the same loop.
+"""
+
+from tests.support.redis.server import RedisServer
+from tests.support.redis.tls import TlsServer
+
+__all__ = ["RedisServer", "TlsServer"]

@@ -1,0 +1,53 @@
+"""The redis-server that tests run, and what it can do."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from typing import NoReturn
+
+import pytest
+
+
+@functools.cache
+def server_binary() -> str:
+    """The machine's own redis-server, else the one that `make test` put into the virtual environment."""
+    found = shutil.which("redis-server") or shutil.which("redis-server", path=sysconfig.get_path("scripts"))
+    if found is None:
+        pytest.fail("there is no redis-server: `make test` installs one")
+    return found
+
+
+@functools.cache
+def server_version() -> tuple[int, ...]:
+    shown = _output("--version")
+    match = re.search(r"v=(\d+)\.(\d+)\.(\d+)", shown)
+    assert match, shown
+    return tuple(int(part) for part in match.groups())
+
+
+@functools.cache
+def speaks_tls() -> bool:
+    """Without a certificate none starts, but only one that was built without TLS dislikes the directive."""
+    return "Bad directive" not in _output("--port", "0", "--tls-port", "1")
+
+
+def not_covered(reason: str) -> NoReturn:
+    """Skip what this machine's Redis cannot show; in CI nothing may go unshown."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _output(*arguments: str) -> str:
+    done = subprocess.run(
+        [server_binary(), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+    return done.stdout

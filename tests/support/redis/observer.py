@@ -1,0 +1,59 @@
+"""The tests' own view of a server: one connection per command, and nothing of the gateway's client."""
+
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import hiredis
+
+HOST = "127.0.0.1"
+
+
+def wait_for(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
+    """Wait for something that no event tells of."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Observer:
+    port: int
+    login: tuple[str, ...] = ()
+    tls: ssl.SSLContext | None = None
+    seconds: float = 5.0
+
+    def command(self, *parts: str | bytes | int) -> Any:
+        """The reply as it came, strings as bytes; an error reply is raised as `hiredis.ReplyError`."""
+        with self._connected() as connection:
+            reader = hiredis.Reader()
+            if self.login:
+                _ask(connection, reader, ("AUTH", *self.login))
+            return _ask(connection, reader, parts)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[socket.socket]:
+        with socket.create_connection((HOST, self.port), timeout=self.seconds) as plain:
+            if self.tls is None:
+                yield plain
+            else:
+                with self.tls.wrap_socket(plain, server_hostname=HOST) as secured:
+                    yield secured
+
+
+def _ask(connection: socket.socket, reader: hiredis.Reader, parts: tuple[str | bytes | int, ...]) -> Any:
+    connection.sendall(hiredis.pack_command(parts))
+    while (reply := reader.gets()) is False:
+        received = connection.recv(65_536)
+        if not received:
+            raise ConnectionResetError("the server closed the connection")
+        reader.feed(received)
+    if isinstance(reply, hiredis.ReplyError):
+        raise reply
+    return reply

@@ -1,0 +1,67 @@
+"""A server that listens with TLS alone and lets in named users only."""
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+import trustme
+
+from tests.support.redis.binary import not_covered, speaks_tls
+from tests.support.redis.observer import HOST, Observer
+from tests.support.redis.server import Directive, RedisServer
+
+USER, PASSWORD = "gateway", "correct-horse"
+OBSERVER = ("observer", "battery-staple")
+COMMANDS = (
+    *("ping", "hello", "auth", "select", "client|setname", "info", "role", "time"),
+    *("get", "set", "del", "unlink", "exists", "scan", "incr", "pttl", "pexpire", "pexpireat"),
+    *("eval", "evalsha", "script|load", "script|exists"),
+)
+
+
+class TlsServer(RedisServer):
+    """The default user is off; `USER` may run `commands` on the keys that match `keys`."""
+
+    def __init__(
+        self, *, keys: str = "~kvs*", commands: Sequence[str] = COMMANDS, **directives: Directive
+    ) -> None:
+        if not speaks_tls():
+            not_covered("this redis-server was built without TLS")
+        allowed = " ".join(f"+{command}" for command in commands)
+        user, password = OBSERVER
+        users = (
+            "default off",
+            f"{USER} on >{PASSWORD} {keys} -@all {allowed}",
+            f"{user} on >{password} ~* &* +@all",
+        )
+        super().__init__(user=users, **directives)
+        authority = trustme.CA()
+        self._certificate = authority.issue_cert(HOST, "localhost")
+        self.ca_file = self.directory / "ca.pem"
+        authority.cert_pem.write_to_path(str(self.ca_file))
+
+    @property
+    def url(self) -> str:
+        return f"rediss://{USER}:{PASSWORD}@{HOST}:{self.port}/0"
+
+    def _observer(self) -> Observer:
+        return Observer(self.port, OBSERVER, ssl.create_default_context(cafile=self.ca_file))
+
+    def _configuration(self) -> dict[str, Directive]:
+        chain, key = self.directory / "server.pem", self.directory / "server.key"
+        _write_certificate(self._certificate, chain, key)
+        return {
+            **super()._configuration(),
+            "port": 0,
+            "tls-port": self.port,
+            "tls-cert-file": f'"{chain}"',
+            "tls-key-file": f'"{key}"',
+            "tls-ca-cert-file": f'"{self.ca_file}"',
+            "tls-auth-clients": "no",
+        }
+
+
+def _write_certificate(certificate: trustme.LeafCert, chain: Path, key: Path) -> None:
+    for blob in certificate.cert_chain_pems:
+        blob.write_to_path(str(chain), append=blob is not certificate.cert_chain_pems[0])
+    certificate.private_key_pem.write_to_path(str(key))
