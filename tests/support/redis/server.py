@@ -29,6 +29,7 @@ class RedisServer:
         self.directory = Path(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
         self._has_answered = False
+        self._is_stopped = False
 
     @property
     def url(self) -> str:
@@ -42,7 +43,8 @@ class RedisServer:
 
     @property
     def running(self) -> bool:
-        return self._process is not None
+        """Neither killed nor stopped."""
+        return self._process is not None and not self._is_stopped
 
     @property
     def log(self) -> str:
@@ -83,13 +85,16 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+            self._is_stopped = False
 
     def stop(self) -> None:
         """The kernel goes on to accept connections and bytes, but nobody answers."""
         self._signal(signal.SIGSTOP)
+        self._is_stopped = True
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
+        self._is_stopped = False
 
     def close(self) -> None:
         self.kill()
