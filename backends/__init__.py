@@ -8,7 +8,7 @@ from typing import assert_never
 
 from backends.clock import Clock
 from backends.interface import Backend
-from backends.settings import MemorySettings, StoreSettings
+from backends.settings import MemorySettings, RedisSettings, StoreSettings
 
 __all__ = ["open_backend"]
 
@@ -20,5 +20,9 @@ async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
             from backends.memory import MemoryBackend  # noqa: PLC0415 - a driver is loaded only if it is chosen
 
             return MemoryBackend(settings, clock)
+        case RedisSettings():
+            from backends.redis.backend import RedisBackend  # noqa: PLC0415 - see above
+
+            return RedisBackend(settings, clock)
         case _ as unreachable:
             assert_never(unreachable)

@@ -1,16 +1,52 @@
 """What each store can be set to, in YAML under `store:` and `counters:`."""
 
+import ssl
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from backends.redis.url import InvalidUrl, parse_url
 
-class MemorySettings(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="memory"
-):
+
+class _Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What it holds is not shown: some of it is secret."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Keys whose values are of the right shape and yet impossible, and why."""
+        yield from ()
+
+
+class MemorySettings(_Settings, frozen=True, kw_only=True, tag="memory"):
     """Entries inside the process: for one replica, lost when it ends."""
 
     max_bytes: Annotated[int, Meta(ge=1, le=2**50)] = 268_435_456
 
 
-StoreSettings = MemorySettings
+class RedisSettings(_Settings, frozen=True, kw_only=True, tag="redis"):
+    """Redis 6.2 or newer; the forms of `url` are in `backends.redis.url`."""
+
+    url: str
+    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:/-]{1,64}\Z")] = "kvs"
+    ca_file: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        try:
+            url = parse_url(self.url)
+        except InvalidUrl as mistake:
+            yield "url", str(mistake)
+            return
+        if self.ca_file is None:
+            return
+        if not url.is_tls:
+            yield "ca_file", "is for a url that begins with rediss"
+        try:
+            ssl.create_default_context(cafile=self.ca_file)
+        except OSError:  # what is no certificate is an SSLError, which is one
+            yield "ca_file", "names a file that cannot be read, or holds no certificate"
+
+
+StoreSettings = MemorySettings | RedisSettings

@@ -43,23 +43,27 @@ class Health:
 
     async def check(self) -> None:
         """Ask each store once; changes are logged."""
-        answers = {backend: await _answers(backend) for backend in set(self._dependencies.values())}
+        faults = {backend: await _fault_of(backend) for backend in set(self._dependencies.values())}
         for dependency, backend in self._dependencies.items():
-            is_up = answers[backend]
-            if is_up != self._up[dependency]:
-                log.log(
-                    logging.INFO if is_up else logging.ERROR,
-                    "dependency is up" if is_up else "dependency is down",
-                    extra={"fields": {"dependency": dependency, "backend": backend.name}},
-                )
-            self._up[dependency] = is_up
+            fault = faults[backend]
+            if self._up[dependency] != (fault is None):
+                _report(dependency, backend, fault)
+            self._up[dependency] = fault is None
         self._reached_all = self._reached_all or all(self._up.values())
 
 
-async def _answers(backend: Backend) -> bool:
+def _report(dependency: str, backend: Backend, fault: BackendError | None) -> None:
+    fields: dict[str, object] = {"dependency": dependency, "backend": backend.name}
+    if fault is None:
+        log.info("dependency is up", extra={"fields": fields})
+    else:
+        log.error("dependency is down", extra={"fields": {**fields, "reason": str(fault)}})
+
+
+async def _fault_of(backend: Backend) -> BackendError | None:
     try:
         await backend.ping()
     except BackendError as error:
         log.debug("no answer", extra={"fields": describe_fault(error)})
-        return False
-    return True
+        return error
+    return None

@@ -21,6 +21,7 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_signature(settings, problems)
     _check_credentials(settings, problems)
     _check_limits(settings, problems)
+    _check_stores(settings, problems)
     _check_apps(settings.apps, settings.directory.max_tables, problems)
 
 
@@ -88,6 +89,13 @@ def _check_limits(settings: Settings, problems: Problems) -> None:
     default = limits.default_ttl_seconds
     if default is not None and not limits.min_ttl_seconds <= default <= limits.max_ttl_seconds:
         problems.add("limits.default_ttl_seconds", "is not between min_ttl_seconds and max_ttl_seconds")
+
+
+def _check_stores(settings: Settings, problems: Problems) -> None:
+    for section, store in (("store", settings.store), ("counters", settings.counters)):
+        if store is not None:
+            for key, text in store.mistakes():
+                problems.add(f"{section}.{key}", text)
 
 
 def _check_apps(apps: list[DeclaredAppSettings], default_max_tables: int, problems: Problems) -> None:

@@ -31,7 +31,8 @@ class _Timer:
         now = perf_counter()
         if now >= self._silent_until:
             self._silent_until = now + _SILENT_SECONDS
-            log.warning("a store call failed", extra={"fields": {**self._what, **describe_fault(error)}})
+            fields = {**self._what, "reason": str(error), **describe_fault(error)}
+            log.warning("a store call failed", extra={"fields": fields})
 
     async def time(self, call: Call[Result]) -> Result:
         started = perf_counter()

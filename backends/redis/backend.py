@@ -1,0 +1,74 @@
+"""The three ports on Redis."""
+
+import ssl
+from functools import partial
+from typing import assert_never
+
+from backends.breaker import Breaker
+from backends.clock import Clock
+from backends.errors import StoreFull
+from backends.redis.connection import Connection
+from backends.redis.counters import RedisWindowCounter
+from backends.redis.dialing import Access, dial
+from backends.redis.discovery import Sentinels, find_owners
+from backends.redis.entries import RedisEntryStore
+from backends.redis.keys import Keys
+from backends.redis.records import RedisRecordStore
+from backends.redis.server import Server
+from backends.redis.topology import ClusterOfMasters, OneMaster, Topology
+from backends.redis.url import Address, Layout, RedisUrl, parse_url
+from backends.settings import RedisSettings
+
+_PING_TTL_MS = 5000
+
+
+class RedisBackend:
+    """Any number of replicas may open the same one. Connecting begins at once, in the background."""
+
+    name = "redis"
+
+    def __init__(self, settings: RedisSettings, clock: Clock) -> None:
+        url = parse_url(settings.url)
+        self._sentinels = Sentinels(url, settings.ca_file) if url.layout is Layout.SENTINEL else None
+        self._topology = _topology(url, settings.ca_file, self._sentinels, clock)
+        self._keys = Keys(settings.prefix)
+        self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
+        self.counters = RedisWindowCounter(self._topology, self._keys)
+        self.records = RedisRecordStore(self._topology, self._keys)
+
+    async def ping(self) -> None:
+        """Write something, too: a replica, or a server that cannot save, answers PING and serves nobody."""
+        await self._topology.ping()
+        try:
+            await self._topology.call(self._keys.ping, "SET", self._keys.ping, "", "PX", _PING_TTL_MS)
+        except StoreFull:
+            return  # what is stored can still be read and deleted
+
+    async def close(self) -> None:
+        await self._topology.close()
+        if self._sentinels is not None:
+            await self._sentinels.close()
+
+
+def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, clock: Clock) -> Topology:
+    tls = ssl.create_default_context(cafile=ca_file) if url.is_tls else None
+    access = Access(url.user, url.password, url.database, tls)
+
+    async def dial_at(address: Address) -> tuple[Address, Connection]:
+        return address, await dial(address, access)
+
+    async def dial_master(sentinels: Sentinels) -> tuple[Address, Connection]:
+        return await dial_at(await sentinels.master())
+
+    new_breaker = partial(Breaker, clock.monotonic_ms)
+    match url.layout:
+        case Layout.STANDALONE:
+            return OneMaster(Server(partial(dial_at, url.addresses[0]), new_breaker()))
+        case Layout.SENTINEL:
+            assert sentinels is not None
+            return OneMaster(Server(partial(dial_master, sentinels), new_breaker()))
+        case Layout.CLUSTER:
+            find = partial(find_owners, url=url, ca_file=ca_file)
+            return ClusterOfMasters(url.addresses, dial_at, find, new_breaker)
+        case _ as unreachable:
+            assert_never(unreachable)

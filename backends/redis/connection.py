@@ -1,0 +1,158 @@
+"""One socket to one Redis server, shared by any number of calls.
+
+redis-py gives each call a connection of its own for as long as it lasts. Here all commands
+of one turn of the event loop leave in one write, and replies are told apart by their order,
+which Redis guarantees (https://redis.io/docs/latest/develop/using-commands/pipelining/).
+"""
+
+import asyncio
+import socket
+import struct
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import hiredis
+
+from backends.errors import BackendUnavailable
+
+Argument = str | bytes | int
+Reply = Any
+"""What hiredis makes of RESP2: None, int, bytes, a list of these, or a `hiredis.ReplyError`."""
+
+DEADLINE_SECONDS = 0.25
+
+_SECOND_LOOK_SECONDS = 0.005
+_NO_LINGER = struct.pack("ii", 1, 0)
+_INCOMPLETE = object()
+
+
+@asynccontextmanager
+async def deadline(at: float) -> AsyncIterator[None]:
+    """BackendUnavailable when the loop's clock reads `at`, for what takes more than one command."""
+    try:
+        async with asyncio.timeout_at(at):
+            yield
+    except TimeoutError:
+        raise BackendUnavailable("no answer in time") from None
+
+
+def _nothing() -> None:
+    """Nobody has asked yet."""
+
+
+class Connection(asyncio.Protocol):
+    """Sends commands, and ends as a whole as soon as one of them is not answered in time.
+
+    Ending it is what keeps a late reply from reaching another call. There is no flow control:
+    the cap on calls in flight bounds what is buffered.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._parser = hiredis.Reader(notEnoughData=_INCOMPLETE)
+        self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
+        self._unsent: list[bytes] = []
+        self._watch: asyncio.TimerHandle | None = None
+        self._suspect: asyncio.Future[Reply] | None = None
+        self._fault = ""
+        self._on_end: Callable[[], None] = _nothing
+        self.is_overdue = False
+
+    @property
+    def in_flight(self) -> int:
+        """Commands whose replies are still to come."""
+        return len(self._waiting)
+
+    @property
+    def fault(self) -> str:
+        """Why the connection ended; empty while it has not."""
+        return self._fault
+
+    def send(self, *command: Argument) -> asyncio.Future[Reply]:
+        """The reply to come; BackendUnavailable if the connection ends before. May be cancelled."""
+        reply: asyncio.Future[Reply] = self._loop.create_future()
+        if self._fault:
+            reply.set_exception(BackendUnavailable(self._fault))
+            return reply
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub means one argument
+        self._waiting.append((self._loop.time() + DEADLINE_SECONDS, reply))
+        if self._watch is None:
+            self._watch = self._loop.call_later(DEADLINE_SECONDS, self._look)
+        return reply
+
+    def send_asking(self, *command: Argument) -> asyncio.Future[Reply]:
+        """Like `send`, to the node that a slot is on its way to."""
+        self.send("ASKING").cancel()  # what it replies says nothing
+        return self.send(*command)
+
+    def when_ended(self, on_end: Callable[[], None]) -> None:
+        """Call `on_end` once, when the connection ends, or now if it has."""
+        self._on_end = on_end
+        if self._fault:
+            on_end()
+
+    def end(self, fault: str) -> None:
+        """Drop the connection and what it has not sent yet; every call in flight fails."""
+        if not self._fault and not self._transport.is_closing():
+            # without it the kernel would go on delivering, and a write that was given up could
+            # be applied after a later one was acknowledged
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            self._transport.abort()
+        self._fail(fault)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
+        self._socket: socket.socket = transport.get_extra_info("socket")
+
+    def data_received(self, data: bytes) -> None:
+        if self._fault:
+            return
+        self._parser.feed(data)
+        try:
+            while (value := self._parser.gets()) is not _INCOMPLETE:
+                _, reply = self._waiting.popleft()
+                if not reply.done():
+                    reply.set_result(value)
+        except (hiredis.ProtocolError, IndexError):
+            self.end("what answers there does not speak as Redis does")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        self._fail("the connection was lost")
+
+    def _fail(self, fault: str) -> None:
+        if self._fault:
+            return
+        self._fault = fault
+        if self._watch is not None:
+            self._watch.cancel()
+        for _, reply in self._waiting:
+            if not reply.done():
+                reply.set_exception(BackendUnavailable(fault))
+        self._waiting.clear()
+        self._on_end()
+
+    def _flush(self) -> None:
+        if not self._fault:
+            self._transport.write(b"".join(self._unsent))
+            self._unsent.clear()
+
+    def _look(self) -> None:
+        """End the connection if its oldest call is overdue.
+
+        One more look at the socket comes first: if this process was held up, the reply is there.
+        """
+        self._watch = None
+        if not self._waiting:
+            return
+        due, reply = self._waiting[0]
+        seconds_left = due - self._loop.time()
+        if seconds_left <= 0 and reply is self._suspect:
+            self.is_overdue = True
+            self.end("no answer in time")
+        else:
+            self._suspect = reply
+            self._watch = self._loop.call_later(max(seconds_left, _SECOND_LOOK_SECONDS), self._look)

@@ -1,0 +1,35 @@
+"""Window counters in Redis: a number whose time to live is the window's."""
+
+from backends.interface import Charge
+from backends.redis.keys import Keys
+from backends.redis.scripts import Script
+from backends.redis.topology import Topology
+
+_CHARGE = Script("""
+local charges = redis.call('INCR', KEYS[1])
+local closes_in_ms = redis.call('PTTL', KEYS[1])
+if closes_in_ms < 0 then
+    closes_in_ms = tonumber(ARGV[2])
+    redis.call('PEXPIRE', KEYS[1], closes_in_ms)
+end
+if charges > tonumber(ARGV[1]) then
+    redis.call('DECR', KEYS[1])
+    return {0, closes_in_ms}
+end
+return {1, closes_in_ms}
+""")
+"""Counts and tells how long the window stays open. A counter without a time to live is new, or has
+lost it (PERSIST, a restored dump) and gets a window of full length."""
+
+
+class RedisWindowCounter:
+    """A `WindowCounter` on Redis' own clock."""
+
+    def __init__(self, topology: Topology, keys: Keys) -> None:
+        self._topology = topology
+        self._keys = keys
+
+    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        name = self._keys.window(bucket)
+        admitted, closes_in_ms = await _CHARGE.call(self._topology, name, limit, window_ms)
+        return Charge(admitted == 1, max(closes_in_ms, 1))

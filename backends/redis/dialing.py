@@ -1,0 +1,79 @@
+"""From an address to an open connection: TLS, credentials, database."""
+
+import asyncio
+import logging
+import ssl
+from typing import Any
+
+import hiredis
+from msgspec import Struct
+
+from backends.errors import BackendUnavailable
+from backends.redis.connection import Argument, Connection
+from backends.redis.replies import fault_of
+from backends.redis.url import Address
+
+log = logging.getLogger("kvs.redis")
+
+DIAL_SECONDS = 1.0
+"""Longer than a call may take: calls do not wait for it, and a server that comes back answers at once."""
+
+
+class Access(Struct, frozen=True):
+    """How servers let this gateway in."""
+
+    user: str
+    password: str
+    database: int
+    tls: ssl.SSLContext | None
+
+    def __repr__(self) -> str:
+        return "Access(...)"
+
+
+async def dial(address: Address, access: Access) -> Connection:
+    """An authenticated connection to a server that serves. Raises BackendError."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(DIAL_SECONDS):
+            _, connection = await loop.create_connection(
+                Connection, address.host, address.port, ssl=access.tls
+            )
+    except TimeoutError:
+        raise BackendUnavailable("does not accept connections in time") from None
+    except ssl.SSLError:
+        raise BackendUnavailable("does not speak TLS, or its certificate is not trusted") from None
+    except OSError:
+        raise BackendUnavailable("cannot be reached") from None
+    try:
+        await _introduce(connection, address, access)
+    except BaseException:
+        connection.end("it does not let this gateway in")
+        raise
+    return connection
+
+
+async def _introduce(connection: Connection, address: Address, access: Access) -> None:
+    commands: list[tuple[Argument, ...]] = [("PING",)]
+    if access.database:
+        commands.insert(0, ("SELECT", access.database))
+    if access.password:
+        credentials = (access.user, access.password) if access.user else (access.password,)
+        commands.insert(0, ("AUTH", *credentials))
+    for reply in await asyncio.gather(*(connection.send(*command) for command in commands)):
+        if isinstance(reply, hiredis.ReplyError):
+            raise fault_of(reply, address.host)
+    _warn_of_eviction(await connection.send("INFO", "memory"), address)
+
+
+def _warn_of_eviction(info: Any, address: Address) -> None:
+    """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
+    if not isinstance(info, bytes):  # not permitted to this user
+        return
+    facts = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+    policy = facts.get(b"maxmemory_policy", b"noeviction").decode()
+    if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
+        log.warning(
+            "redis may evict counters and entries: maxmemory-policy should be noeviction",
+            extra={"fields": {"server": str(address), "policy": policy}},
+        )

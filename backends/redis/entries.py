@@ -1,0 +1,75 @@
+"""Entries in Redis: one string each, its expiry in front of the value."""
+
+import asyncio
+import struct
+from collections.abc import Callable
+from typing import cast
+
+from backends.errors import CorruptEntry
+from backends.interface import Entry, Keyspace
+from backends.redis.keys import Keys
+from backends.redis.server import Server
+from backends.redis.topology import Topology
+
+_FRONT = struct.Struct(">BQ")
+_VERSION = 1
+_NEVER = 0
+
+SCANNED_PER_STEP = 500
+UNLINKED_AT_ONCE = 100
+PAUSE_SECONDS = 0.001
+
+
+class RedisEntryStore:
+    """An `EntryStore`. Redis collects what expired, but the expiry that comes back is the one that was put.
+
+    The time to live is relative, so that it holds by Redis' clock, whatever time that shows.
+    """
+
+    def __init__(self, topology: Topology, keys: Keys, now_ms: Callable[[], int]) -> None:
+        self._topology = topology
+        self._keys = keys
+        self._now_ms = now_ms
+
+    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
+        name = self._keys.entry(keyspace, key)
+        stored = _FRONT.pack(_VERSION, entry.expires_at_ms or _NEVER) + entry.value
+        if entry.expires_at_ms is None:
+            await self._topology.call(name, "SET", name, stored)
+            return
+        ttl_ms = entry.expires_at_ms - self._now_ms()
+        if ttl_ms > 0:
+            await self._topology.call(name, "SET", name, stored, "PX", ttl_ms)
+        else:
+            await self._topology.call(name, "UNLINK", name)
+
+    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
+        name = self._keys.entry(keyspace, key)
+        stored = cast(bytes | None, await self._topology.call(name, "GET", name))
+        if stored is None:
+            return None
+        if len(stored) < _FRONT.size or stored[0] != _VERSION:
+            raise CorruptEntry("an entry in Redis was not written by this gateway")
+        expires_at_ms = _FRONT.unpack_from(stored)[1]
+        return Entry(stored[_FRONT.size :], None if expires_at_ms == _NEVER else expires_at_ms)
+
+    async def delete(self, keyspace: Keyspace, key: str) -> None:
+        name = self._keys.entry(keyspace, key)
+        await self._topology.call(name, "UNLINK", name)
+
+    async def purge(self, keyspace: Keyspace) -> None:
+        pattern = self._keys.entries_pattern(keyspace)
+        for master in self._topology.masters:
+            await self._purge_from(master, pattern)
+
+    async def _purge_from(self, master: Server, pattern: bytes) -> None:
+        """Walk through a server's keys in steps that each hold it up for well below a millisecond."""
+        cursor = b"0"
+        while True:
+            cursor, names = await master.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
+            for first in range(0, len(names), UNLINKED_AT_ONCE):
+                some = names[first : first + UNLINKED_AT_ONCE]
+                await asyncio.gather(*(self._topology.call(name, "UNLINK", name) for name in some))
+            if cursor == b"0":
+                return
+            await asyncio.sleep(PAUSE_SECONDS)

@@ -1,0 +1,66 @@
+"""Directory records in Redis: the fields of one hash, each a version and a document."""
+
+from collections.abc import AsyncIterator
+from typing import cast
+from uuid import uuid4
+
+from backends.errors import CorruptEntry
+from backends.interface import Record
+from backends.redis.keys import Keys, escape_glob
+from backends.redis.scripts import Script
+from backends.redis.topology import Topology
+
+_VERSION_LENGTH = 32
+_LISTED_PER_STEP = 500
+
+_SWAP = Script("""
+local current = redis.call('HGET', KEYS[1], ARGV[1])
+local version = current and string.sub(current, 1, 32) or ''
+if version ~= ARGV[2] then
+    return 0
+end
+if ARGV[3] == '' then
+    redis.call('HDEL', KEYS[1], ARGV[1])
+else
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+end
+return 1
+""")
+"""Name, expected version (empty: absent), and what to write (empty: remove). In one hash, so that a list
+need not walk through all entries, and so that a slot that moves takes all records with it at once."""
+
+
+class RedisRecordStore:
+    """A `RecordStore`. Versions are random, so a record that was created anew is another one."""
+
+    def __init__(self, topology: Topology, keys: Keys) -> None:
+        self._topology = topology
+        self._name = keys.records
+
+    async def read(self, name: str) -> Record | None:
+        stored = cast(bytes | None, await self._topology.call(self._name, "HGET", self._name, name))
+        return None if stored is None else _record(stored)
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        stored = b"" if document is None else uuid4().hex.encode() + document
+        return bool(await _SWAP.call(self._topology, self._name, name, expected or "", stored))
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        pattern = escape_glob(prefix.encode()) + b"*"
+        found: dict[bytes, bytes] = {}
+        cursor = b"0"
+        while True:
+            cursor, pairs = await self._topology.call(
+                self._name, "HSCAN", self._name, cursor, "MATCH", pattern, "COUNT", _LISTED_PER_STEP
+            )
+            found.update(zip(pairs[::2], pairs[1::2], strict=True))  # a field may come twice
+            if cursor == b"0":
+                break
+        for name in sorted(found):
+            yield name.decode(), _record(found[name])
+
+
+def _record(stored: bytes) -> Record:
+    if len(stored) < _VERSION_LENGTH:
+        raise CorruptEntry("a record in Redis was not written by this gateway")
+    return Record(stored[_VERSION_LENGTH:], stored[:_VERSION_LENGTH].decode())

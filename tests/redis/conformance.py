@@ -1,0 +1,63 @@
+"""What is asked of every store, asked of two replicas on one Redis, whatever its topology."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import ClassVar
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendError
+from backends.interface import Backend
+from backends.settings import RedisSettings
+from tests.backends.conformance import StoreConformance
+from tests.backends.conformance_base import Opened
+from tests.support.redis import RedisServer
+
+PREFIX = "kvs"
+
+
+@asynccontextmanager
+async def opened_redis(url: str, **settings) -> AsyncIterator[Backend]:
+    """A replica's store, once it answers."""
+    backend = await open_backend(RedisSettings(url=url, **settings), SystemClock())
+    try:
+        async with asyncio.timeout(10):
+            while not await _answers(backend):
+                await asyncio.sleep(0.02)
+        yield backend
+    finally:
+        await backend.close()
+
+
+async def _answers(backend: Backend) -> bool:
+    try:
+        await backend.ping()
+    except BackendError:
+        return False
+    return True
+
+
+async def pass_time(ms: int) -> None:
+    """Redis keeps its own time, so time has to pass."""
+    await asyncio.sleep(ms / 1000)
+
+
+class RedisConformance(StoreConformance):
+    """A class of tests sets `settings` and `servers` for the time that it runs."""
+
+    window_ms = 1000
+    slack_ms = 400
+    settings: ClassVar[dict[str, str]]
+    servers: ClassVar[Iterable[RedisServer]]
+
+    @asynccontextmanager
+    async def open_store(self) -> AsyncIterator[Opened]:
+        async with opened_redis(**self.settings) as one, opened_redis(**self.settings) as other:
+            yield Opened((one, other), SystemClock().wall_ms, pass_time, self._left_over)
+
+    async def _left_over(self) -> int:
+        """Entries and records; counters leave by themselves."""
+        kinds = (b":e:", b":records")
+        names = [name for server in self.servers for name in server.command("KEYS", f"{PREFIX}:*")]
+        return sum(any(name.startswith(PREFIX.encode() + kind) for kind in kinds) for name in names)
