@@ -48,11 +48,14 @@ class Server:
     async def call(self, *command: Argument, is_asking: bool = False) -> Reply:
         """The reply to a command. Raises BackendError."""
         self._breaker.admit()
+        connection = self._connection
+        if (self._waiting if connection is None else connection.in_flight) >= MAX_IN_FLIGHT:
+            raise BackendUnavailable("too many calls in flight")
         try:
-            if self._connection is None:
+            if connection is None:
                 reply = await self._send_late(command, is_asking=is_asking)
             else:
-                reply = await _send(self._connection, command, is_asking=is_asking)
+                reply = await _send(connection, command, is_asking=is_asking)
         except BackendUnavailable:
             self._breaker.failed()
             raise
@@ -82,8 +85,6 @@ class Server:
 
     async def _send_late(self, command: Sequence[Argument], *, is_asking: bool) -> Reply:
         """Send over what the attempt under way comes to, if it does so before the deadline."""
-        if self._waiting >= MAX_IN_FLIGHT:
-            raise BackendUnavailable("too many calls in flight")
         self._waiting += 1
         try:
             async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
@@ -149,6 +150,4 @@ class Server:
 
 
 def _send(connection: Connection, command: Sequence[Argument], *, is_asking: bool) -> asyncio.Future[Reply]:
-    if connection.in_flight >= MAX_IN_FLIGHT:
-        raise BackendUnavailable("too many calls in flight")
     return connection.send_asking(*command) if is_asking else connection.send(*command)

@@ -22,20 +22,19 @@ async def opened_redis(url: str, **settings) -> AsyncIterator[Backend]:
     """A replica's store, once it answers."""
     backend = await open_backend(RedisSettings(url=url, **settings), SystemClock())
     try:
-        async with asyncio.timeout(10):
-            while not await _answers(backend):
-                await asyncio.sleep(0.02)
+        await _first_answer(backend)
         yield backend
     finally:
         await backend.close()
 
 
-async def _answers(backend: Backend) -> bool:
-    try:
-        await backend.ping()
-    except BackendError:
-        return False
-    return True
+async def _first_answer(backend: Backend) -> None:
+    for _ in range(500):
+        try:
+            return await backend.ping()
+        except BackendError:
+            await asyncio.sleep(0.02)
+    raise AssertionError("Redis does not answer")
 
 
 async def pass_time(ms: int) -> None:
