@@ -1,6 +1,5 @@
 """The servers that the Redis tests rely on do what those tests believe."""
 
-import os
 import socket
 import ssl
 
@@ -8,16 +7,8 @@ import hiredis
 import pytest
 
 from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.observer import process_exists
 from tests.support.redis.ports import free_port
-
-
-def _exists(pid: int) -> bool:
-    """Zombies count."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_killed_server_comes_back_on_its_port_without_its_data():
@@ -66,7 +57,7 @@ def test_nothing_is_left_of_a_server_whose_test_failed(state):
     server, pids = RedisServer(), []
     with pytest.raises(LookupError):
         fail()
-    assert not _exists(pids[0])
+    assert not process_exists(pids[0])
     assert not server.directory.exists()
 
 

@@ -4,8 +4,9 @@ All of it is synchronous, which suits fixtures of any scope. `kill`, `stop` and 
 waits, `start` above all, belongs into `asyncio.to_thread` where a gateway runs in the same loop.
 """
 
+from tests.support.redis.cluster import Cluster
 from tests.support.redis.sentinel import Sentinels
 from tests.support.redis.server import RedisServer
 from tests.support.redis.tls import TlsServer
 
-__all__ = ["RedisServer", "Sentinels", "TlsServer"]
+__all__ = ["Cluster", "RedisServer", "Sentinels", "TlsServer"]

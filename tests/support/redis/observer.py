@@ -1,6 +1,7 @@
 """The tests' own view of a server: one connection per command, and nothing of the gateway's client."""
 
 import contextlib
+import os
 import socket
 import ssl
 import time
@@ -20,6 +21,15 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = 15.0) 
         if time.monotonic() > deadline:
             raise TimeoutError(what)
         time.sleep(0.01)
+
+
+def process_exists(pid: int) -> bool:
+    """Zombies count: whoever started them has not waited for them."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Self
 
 from tests.support.redis.binary import server_version
 from tests.support.redis.observer import HOST, wait_for
-from tests.support.redis.server import Directive, RedisServer
+from tests.support.redis.server import Directive, RedisServer, is_in_step
 
 MASTER_NAME = "kvs-master"
 QUORUM = 2
@@ -62,7 +62,7 @@ class Sentinels:
         replicaof = f"{HOST} {master.port}"
         replicas = [self._start(RedisServer(repl_diskless_sync_delay=0, replicaof=replicaof)) for _ in "12"]
         self.servers = [master, *replicas]
-        wait_for(lambda: all(map(_is_in_step, replicas)), "the replicas do not catch up")
+        wait_for(lambda: all(map(is_in_step, replicas)), "the replicas do not catch up")
 
     def _start_sentinels(self) -> None:
         self.sentinels = [self._start(_Sentinel()) for _ in "123"]
@@ -101,7 +101,3 @@ class _Sentinel(RedisServer):
     def _configuration(self) -> dict[str, Directive]:
         data_server = super()._configuration()
         return {name: data_server[name] for name in data_server if name != "save"}
-
-
-def _is_in_step(replica: RedisServer) -> bool:
-    return replica.command("ROLE")[3] == b"connected"

@@ -157,3 +157,9 @@ class RedisServer:
     def _signal(self, number: signal.Signals) -> None:
         assert self._process is not None, "not running"
         self._process.send_signal(number)
+
+
+def is_in_step(replica: RedisServer) -> bool:
+    """Whether it has all of its master's data and follows it."""
+    role, *_, link, _offset = replica.command("ROLE")
+    return role == b"slave" and link == b"connected"
