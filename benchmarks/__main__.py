@@ -1,98 +1,98 @@
-"""Runs bare handler and gateway in turn, several rounds, and prints medians and their ratio."""
+"""Measures every subject in turn, several rounds; prints medians, and ratios within the same round."""
 
-import json
 import os
-import subprocess
-import sys
+import random
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from socket import create_server
 from statistics import median
 
-import yaml
-
-from benchmarks.signed import gateway_config, signed_requests
+from benchmarks import generators
+from benchmarks.generators import measure_latency, measure_throughput
+from benchmarks.redis import running_redis
+from benchmarks.steady import Latency
+from benchmarks.subjects import Subject, subjects
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
-CONNECTIONS = 64
-SERVER_CORE, GENERATOR_CORE = 0, 1
+
+_FILL_SECONDS = 0.5
+
+_THROUGHPUT = f"""\
+{ROUNDS} rounds of {SECONDS:g} s, {generators.CLOSED_CONNECTIONS} connections, values of 1 KiB.
+The server under test has one core (webdis: one worker thread); the generator and Redis share the other.
+
+| operation | server | requests/s | of bare aiohttp (min to max) |
+| --- | --- | --- | --- |"""
+
+_UNEQUAL = """
+Unequal services: webdis checks no signature, binds no caller to a table, limits no rate, meters nothing."""
+
+_LATENCY = f"""
+{generators.STEADY_PER_SECOND:,} requests/s over {generators.STEADY_CONNECTIONS} connections, puts and gets \
+mixed; latency counts from when a request was due.
+
+| server | p50, ms | p99, ms (min to max) | max, ms |
+| --- | --- | --- | --- |"""
 
 
 def main() -> None:
-    """One row per operation."""
-    print(f"{ROUNDS} rounds of {SECONDS:g} s, {CONNECTIONS} connections, 1 KiB values, one core each\n")
-    print("| operation | bare aiohttp, requests/s | gateway on memory, requests/s | ratio (min to max) |")
-    print("| --- | --- | --- | --- |")
-    with tempfile.TemporaryDirectory() as folder:
+    """Two tables: requests per second, and latency at a fixed rate."""
+    with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
+        everybody = subjects(Path(folder), redis_port)
+        print(_THROUGHPUT)
         for operation in ("put", "get"):
-            print(_row(operation, Path(folder)), flush=True)
+            for row in _throughput_rows(operation, everybody):
+                print(row, flush=True)
+        print(_UNEQUAL)
+        print(_LATENCY)
+        bare, _, on_redis, _ = everybody
+        for subject in (bare, on_redis):
+            print(_latency_row(subject), flush=True)
 
 
-def _row(operation: str, folder: Path) -> str:
-    pairs = [(_rate_of_bare(operation), _rate_of_gateway(operation, folder)) for _ in range(ROUNDS)]
-    ratios = sorted(gateway / bare for bare, gateway in pairs)
-    bare, gateway = (median(rates) for rates in zip(*pairs, strict=True))
-    spread = f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-    return f"| {operation} | {bare:,.0f} | {gateway:,.0f} | {spread} |"
+def _throughput_rows(operation: str, everybody: Sequence[Subject]) -> Iterator[str]:
+    able = [subject for subject in everybody if subject.lacking is None]
+    rounds = [{subject.name: _rate(subject, operation) for subject in able} for _ in range(ROUNDS)]
+    first = everybody[0].name
+    for subject in everybody:
+        if subject.lacking is not None:
+            yield f"| {operation} | {subject.name} | not measured: {subject.lacking} | |"
+            continue
+        rate = median(rates[subject.name] for rates in rounds)
+        ratios = [rates[subject.name] / rates[first] for rates in rounds]
+        yield f"| {operation} | {subject.name} | {rate:,.0f} | {_spread(ratios)} |"
 
 
-def _rate_of_bare(operation: str) -> float:
-    port = _free_port()
-    with _server([sys.executable, "-m", "benchmarks.bare", str(port)]):
-        return _drive(port, operation)
-
-
-def _rate_of_gateway(operation: str, folder: Path) -> float:
-    port = _free_port()
-    config = folder / "bench.yaml"
-    config.write_text(yaml.safe_dump(gateway_config(port)))
-    with _server([sys.executable, "-m", "gateway", "serve", "--config", str(config)]):
+def _rate(subject: Subject, operation: str) -> float:
+    with subject.start() as port:
         if operation == "get":
-            _drive(port, "put", seconds=0.5)
-        return _drive(port, operation)
+            measure_throughput(port, subject.exchanges(port, "put"), _FILL_SECONDS)
+        return measure_throughput(port, subject.exchanges(port, operation), SECONDS).per_second
 
 
-def _drive(port: int, operation: str, seconds: float = SECONDS) -> float:
-    command = [sys.executable, "-m", "benchmarks.load", str(port), str(CONNECTIONS), str(seconds)]
-    done = subprocess.run(
-        command,
-        input=signed_requests(port, operation),
-        capture_output=True,
-        check=True,
-        preexec_fn=_pin(GENERATOR_CORE),
+def _latency_row(subject: Subject) -> str:
+    if subject.lacking is not None:
+        return f"| {subject.name} | not measured: {subject.lacking} | | |"
+    rounds = [_latency(subject) for _ in range(ROUNDS)]
+    p50 = median(latency.p50_ms for latency in rounds)
+    highest = max(latency.max_ms for latency in rounds)
+    return (
+        f"| {subject.name} | {p50:.2f} | {_spread([latency.p99_ms for latency in rounds])} | {highest:.2f} |"
     )
-    rates: dict[str, float] = json.loads(done.stdout)
-    if set(rates) != {"200"}:
-        raise SystemExit(f"not every request was answered 200: {rates}")
-    return rates["200"]
 
 
-@contextmanager
-def _server(command: list[str]) -> Iterator[None]:
-    """A server on its own core, stopped by its process id."""
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=_pin(SERVER_CORE)
-    ) as process:
-        assert process.stdout is not None
-        if not process.stdout.readline():
-            raise SystemExit(f"did not start: {command}")
-        try:
-            yield
-        finally:
-            process.kill()
+def _latency(subject: Subject) -> Latency:
+    with subject.start() as port:
+        puts, gets = (subject.exchanges(port, operation) for operation in ("put", "get"))
+        measure_throughput(port, puts, _FILL_SECONDS)
+        mixed = [*puts, *gets]
+        random.Random(0).shuffle(mixed)
+        return measure_latency(port, mixed, SECONDS)
 
 
-def _pin(core: int) -> Callable[[], None]:
-    cores = sorted(os.sched_getaffinity(0))
-    return lambda: os.sched_setaffinity(0, {cores[core % len(cores)]})
-
-
-def _free_port() -> int:
-    with create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+def _spread(figures: Sequence[float]) -> str:
+    return f"{median(figures):.2f} ({min(figures):.2f} to {max(figures):.2f})"
 
 
 if __name__ == "__main__":

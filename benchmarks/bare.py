@@ -6,18 +6,17 @@ import sys
 import uvloop
 from aiohttp import web
 
-_BODY = b'{"ok":true}'
+BODY = b'{"ok":true}'
 
 
 async def _answer(request: web.BaseRequest) -> web.StreamResponse:
     await request.read()
-    return web.Response(body=_BODY, content_type="application/json")
+    return web.Response(body=BODY, content_type="application/json")
 
 
 async def _serve(port: int) -> None:
     server = web.Server(_answer, access_log=None)
     await asyncio.get_running_loop().create_server(server, "127.0.0.1", port, backlog=4096)
-    print("listening", flush=True)
     await asyncio.Event().wait()
 
 
