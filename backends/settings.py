@@ -43,6 +43,7 @@ class RedisSettings(_Settings, frozen=True, kw_only=True, tag="redis"):
             return
         if not url.is_tls:
             yield "ca_file", "is for a url that begins with rediss"
+            return
         try:
             ssl.create_default_context(cafile=self.ca_file)
         except OSError:  # what is no certificate is an SSLError, which is one

@@ -49,7 +49,8 @@ def test_every_value_of_a_full_file_arrives():
     assert settings.signature.credentials.trusted_proxy.networks == ["10.0.0.0/8", "fd00::/8"]
     assert settings.signature.credentials.session.max_ttl_seconds == 900
     assert settings.limits.default_ttl_seconds == 3600
-    assert settings.counters.max_bytes == 1000
+    assert settings.store.max_bytes == 1_000_000
+    assert settings.counters.prefix == "team:kvs"
     assert settings.directory.cache_ttl_seconds == 0.5
     assert [app.type for app in settings.apps] == ["web-ssr", "web"]
     assert settings.apps[0].tables[0].minute_limit == 60

@@ -1,0 +1,62 @@
+"""Design, section 5: names in Redis are injective."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from backends.interface import Keyspace
+from backends.redis.keys import Keys
+from tests.support.redis import RedisServer
+
+TRICKY = st.text(st.sampled_from(":%ew{}*?[]\\^-!a\u00e9/"), min_size=1, max_size=6)
+ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+TEXT = st.one_of(TRICKY, ANY)
+NAMED = st.one_of(
+    st.tuples(st.just("entry"), TEXT, TEXT),
+    st.tuples(st.just("window"), TEXT),
+    st.sampled_from([("records",), ("ping",)]),
+)
+KEYS = Keys("kvs")
+
+
+def _name(what: tuple[str, ...]) -> bytes:
+    match what:
+        case ("entry", keyspace, key):
+            return KEYS.entry(Keyspace(keyspace), key)
+        case ("window", bucket):
+            return KEYS.window(bucket)
+        case ("records",):
+            return KEYS.records
+    return KEYS.ping
+
+
+@given(NAMED, NAMED)
+def test_two_different_things_never_share_a_name(one, other):
+    assume(one != other)
+    assert _name(one) != _name(other)
+
+
+@given(st.lists(NAMED, min_size=2, max_size=40, unique=True))
+def test_many_different_things_have_as_many_names(things):
+    assert len({_name(thing) for thing in things}) == len(things)
+
+
+@given(NAMED)
+def test_every_name_begins_with_the_prefix(what):
+    assert _name(what).startswith(b"kvs:")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with RedisServer() as server:
+        yield server
+
+
+@given(keyspace=TRICKY, others=st.lists(NAMED, max_size=20, unique=True))
+def test_the_pattern_of_a_table_finds_its_entries_and_nothing_else(server, keyspace, others):
+    server.command("FLUSHALL")
+    things = [("entry", keyspace, "k"), ("entry", keyspace, ":"), *others]
+    server.command("MSET", *(part for thing in things for part in (_name(thing), "")))
+    found = server.command("KEYS", KEYS.entries_pattern(Keyspace(keyspace)))
+    expected = {_name(thing) for thing in things if thing[:2] == ("entry", keyspace)}
+    assert set(found) == expected
