@@ -150,9 +150,11 @@ class Connection(asyncio.Protocol):
             return
         due, reply = self._waiting[0]
         seconds_left = due - self._loop.time()
-        if seconds_left <= 0 and reply is self._suspect:
+        if seconds_left > 0:
+            self._watch = self._loop.call_later(seconds_left, self._look)
+        elif reply is not self._suspect:
+            self._suspect = reply
+            self._watch = self._loop.call_later(_SECOND_LOOK_SECONDS, self._look)
+        else:
             self.is_overdue = True
             self.end("no answer in time")
-        else:
-            self._suspect = reply
-            self._watch = self._loop.call_later(max(seconds_left, _SECOND_LOOK_SECONDS), self._look)

@@ -43,7 +43,7 @@ async def dial(address: Address, access: Access) -> Connection:
         raise BackendUnavailable("does not accept connections in time") from None
     except ssl.SSLError:
         raise BackendUnavailable("does not speak TLS, or its certificate is not trusted") from None
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for a name that cannot be one of a host
         raise BackendUnavailable("cannot be reached") from None
     try:
         await _introduce(connection, address, access)

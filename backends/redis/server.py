@@ -43,6 +43,7 @@ class Server:
         self._lost = asyncio.Event()
         self._waiting = 0
         self._failed_attempts = 0
+        self._settles_at = 0.0
         self._keeper = asyncio.create_task(self._keep_connected())
 
     async def call(self, *command: Argument, is_asking: bool = False) -> Reply:
@@ -119,14 +120,14 @@ class Server:
         self._connection, self._fault = connection, None
         self._breaker.succeeded()
         self._decided.set()
-        started = asyncio.get_running_loop().time()
+        self._settles_at = asyncio.get_running_loop().time() + _SETTLED_SECONDS
         self._lost.clear()
         connection.when_ended(self._on_end)
         await self._lost.wait()
-        settled = asyncio.get_running_loop().time() - started >= _SETTLED_SECONDS
-        self._failed_attempts = 0 if settled else self._failed_attempts + 1
 
     def _on_end(self) -> None:
+        settled = asyncio.get_running_loop().time() >= self._settles_at
+        self._failed_attempts = 0 if settled else self._failed_attempts + 1
         ended, self._connection = self._connection, None
         if ended is not None and (ended.is_overdue or self._failed_attempts):
             self._set_away(BackendUnavailable(ended.fault))
