@@ -69,9 +69,9 @@ class Server:
         """Give the connection back; may be repeated."""
         self._keeper.cancel()
         await asyncio.wait([self._keeper])
+        self._fault = BackendUnavailable("the store was closed")
         if self._connection is not None:
             self._connection.end("the store was closed")
-        self._fault = BackendUnavailable("the store was closed")
         self._decided.set()
 
     def _judge(self, refusal: hiredis.ReplyError) -> BackendError:
