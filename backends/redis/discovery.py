@@ -76,8 +76,7 @@ def _options(url: RedisUrl, ca_file: str | None) -> dict[str, Any]:
         "socket_connect_timeout": DEADLINE_SECONDS,
         "retry": Retry(NoBackoff(), 0),
         "protocol": 2,
-        "lib_name": None,
-        "lib_version": None,
+        "driver_info": None,
     }
     if url.is_tls:
         options |= {"ssl": True, "ssl_ca_certs": ca_file}
