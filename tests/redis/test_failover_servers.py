@@ -22,8 +22,7 @@ def test_sentinels_agree_on_the_master_from_the_start(sentinels):
 
 def test_a_replica_takes_over_from_a_killed_master_with_its_data(sentinels):
     before = sentinels.current_master()
-    before.command("SET", "key", "value")
-    assert before.command("WAIT", 2, 5_000) == 2
+    before.write_to_replicas(2, "SET", "key", "value")
     assert sentinels.kill_master() is before
     after = sentinels.wait_until_settled()
     assert after is not before
@@ -88,8 +87,7 @@ def test_in_the_middle_of_a_move_each_key_is_in_one_place(cluster):
 def test_a_replica_takes_over_the_slots_of_a_killed_master(cluster):
     slot = cluster.slot_of("key")
     before = cluster.owner_of(slot)
-    before.command("SET", "key", "value")
-    assert before.command("WAIT", 1, 5_000) == 1
+    before.write_to_replicas(1, "SET", "key", "value")
     cluster.kill(before)
     cluster.wait_until_whole()
     after = cluster.owner_of(slot)

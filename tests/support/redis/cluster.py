@@ -4,7 +4,7 @@ import contextlib
 from typing import Self
 
 from tests.support.redis.observer import HOST, wait_for
-from tests.support.redis.server import Directive, RedisServer, is_in_step
+from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step
 from tests.support.redis.slots import SLOTS, SlotMap, SlotMove, node_id, shares, slot_map
 
 
@@ -31,7 +31,7 @@ class Cluster:
             "cluster-node-timeout": node_timeout_ms,
             "cluster-announce-ip": HOST,
             "cluster-replica-validity-factor": 0,
-            "repl-diskless-sync-delay": 0,
+            **REPLICATION,
             **directives,
         }
 

@@ -1,4 +1,4 @@
-"""The tests' own view of a server: one connection per command, and nothing of the gateway's client."""
+"""The tests' own view of a server, with nothing of the gateway's client."""
 
 import contextlib
 import os
@@ -7,11 +7,14 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import hiredis
 
 HOST = "127.0.0.1"
+
+Part = str | bytes | int
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
@@ -39,13 +42,19 @@ class Observer:
     tls: ssl.SSLContext | None = None
     seconds: float = 5.0
 
-    def command(self, *parts: str | bytes | int) -> Any:
+    def command(self, *parts: Part) -> Any:
         """The reply as it came, strings as bytes; an error reply is raised as `hiredis.ReplyError`."""
+        with self.session() as ask:
+            return ask(*parts)
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[Callable[..., Any]]:
+        """`command` over one connection, for what belongs to a connection, as MULTI and WAIT do."""
         with self._connected() as connection:
-            reader = hiredis.Reader()
+            ask = partial(_ask, connection, hiredis.Reader())
             if self.login:
-                _ask(connection, reader, ("AUTH", *self.login))
-            return _ask(connection, reader, parts)
+                ask("AUTH", *self.login)
+            yield ask
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[socket.socket]:
@@ -57,7 +66,7 @@ class Observer:
                     yield secured
 
 
-def _ask(connection: socket.socket, reader: hiredis.Reader, parts: tuple[str | bytes | int, ...]) -> Any:
+def _ask(connection: socket.socket, reader: hiredis.Reader, *parts: Part) -> Any:
     connection.sendall(hiredis.pack_command(parts))
     while (reply := reader.gets()) is False:
         received = connection.recv(65_536)

@@ -5,7 +5,7 @@ from typing import Self
 
 from tests.support.redis.binary import server_version
 from tests.support.redis.observer import HOST, wait_for
-from tests.support.redis.server import Directive, RedisServer, is_in_step
+from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step
 
 MASTER_NAME = "kvs-master"
 QUORUM = 2
@@ -58,9 +58,9 @@ class Sentinels:
         self._processes.close()
 
     def _start_servers(self) -> None:
-        master = self._start(RedisServer(repl_diskless_sync_delay=0))
+        master = self._start(RedisServer(**REPLICATION))
         replicaof = f"{HOST} {master.port}"
-        replicas = [self._start(RedisServer(repl_diskless_sync_delay=0, replicaof=replicaof)) for _ in "12"]
+        replicas = [self._start(RedisServer(replicaof=replicaof, **REPLICATION)) for _ in "12"]
         self.servers = [master, *replicas]
         wait_for(lambda: all(map(is_in_step, replicas)), "the replicas do not catch up")
 

@@ -3,15 +3,19 @@
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
 from tests.support.redis.binary import server_binary
-from tests.support.redis.observer import HOST, Observer, wait_for
+from tests.support.redis.observer import HOST, Observer, Part, wait_for
 from tests.support.redis.ports import free_port
 
 Directive = str | int | Sequence[str]
+
+# Where replicas are synchronized without a disk, a replica that is in step gets no writes for up to a second.
+REPLICATION: Mapping[str, Directive] = {"repl_diskless_sync": "no"}
 
 
 class RedisServer:
@@ -50,8 +54,18 @@ class RedisServer:
     def log(self) -> str:
         return (self.directory / "log").read_text()
 
-    def command(self, *parts: str | bytes | int) -> Any:
+    def command(self, *parts: Part) -> Any:
+        """Over a connection of its own."""
         return self._observer().command(*parts)
+
+    def session(self) -> AbstractContextManager[Callable[..., Any]]:
+        return self._observer().session()
+
+    def write_to_replicas(self, replicas: int, *parts: Part) -> None:
+        """A command that counts as done when so many replicas have it."""
+        with self.session() as ask:
+            ask(*parts)
+            assert ask("WAIT", replicas, 5_000) == replicas
 
     def start(self) -> None:
         """Returns when the server has loaded its data and answers."""
@@ -160,6 +174,6 @@ class RedisServer:
 
 
 def is_in_step(replica: RedisServer) -> bool:
-    """Whether it has all of its master's data and follows it."""
+    """Whether it has loaded its master's data and follows it."""
     role, *_, link, _offset = replica.command("ROLE")
     return role == b"slave" and link == b"connected"
