@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean
+.PHONY: help run test check format bench clean redis
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -20,8 +20,12 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev redis
 	$(BIN)/python -m pytest
+
+# The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
+redis: $(VENV)/.dev
+	@command -v redis-server >/dev/null || test -x $(BIN)/redis-server || sh tests/support/redis/install.sh $(BIN)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
