@@ -16,6 +16,7 @@ from typing import Any, cast
 import hiredis
 
 from backends.errors import BackendUnavailable
+from backends.redis.replies import fault_of
 
 Argument = str | bytes | int
 Reply = Any
@@ -24,8 +25,10 @@ Reply = Any
 DEADLINE_SECONDS = 0.25
 
 _SECOND_LOOK_SECONDS = 0.005
+_LONGEST_DOUBT_SECONDS = 0.04
 _NO_LINGER = struct.pack("ii", 1, 0)
 _INCOMPLETE = object()
+_NOT_REDIS = "what answers there does not speak as Redis does"
 
 
 @asynccontextmanager
@@ -55,7 +58,8 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._unsent: list[bytes] = []
         self._watch: asyncio.TimerHandle | None = None
-        self._suspect: asyncio.Future[Reply] | None = None
+        self._looks_at = 0.0
+        self._has_doubts = False
         self._fault = ""
         self._on_end: Callable[[], None] = _nothing
         self.is_overdue = False
@@ -79,9 +83,10 @@ class Connection(asyncio.Protocol):
         if not self._unsent:
             self._loop.call_soon(self._flush)
         self._unsent.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub means one argument
-        self._waiting.append((self._loop.time() + DEADLINE_SECONDS, reply))
+        due = self._loop.time() + DEADLINE_SECONDS
+        self._waiting.append((due, reply))
         if self._watch is None:
-            self._watch = self._loop.call_later(DEADLINE_SECONDS, self._look)
+            self._look_at(due)
         return reply
 
     def send_asking(self, *command: Argument) -> asyncio.Future[Reply]:
@@ -114,14 +119,22 @@ class Connection(asyncio.Protocol):
         self._parser.feed(data)
         try:
             while (value := self._parser.gets()) is not _INCOMPLETE:
-                _, reply = self._waiting.popleft()
-                if not reply.done():
-                    reply.set_result(value)
-        except (hiredis.ProtocolError, IndexError):
-            self.end("what answers there does not speak as Redis does")
+                self._answer(value)
+        except hiredis.ProtocolError:
+            self.end(_NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         self._fail("the connection was lost")
+
+    def _answer(self, value: Reply) -> None:
+        if self._waiting:
+            _, reply = self._waiting.popleft()
+            if not reply.done():
+                reply.set_result(value)
+        elif isinstance(value, hiredis.ReplyError):  # before it hangs up, Redis may say why
+            self.end(str(fault_of(value, "")))
+        else:
+            self.end(_NOT_REDIS)
 
     def _fail(self, fault: str) -> None:
         if self._fault:
@@ -140,21 +153,27 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"".join(self._unsent))
             self._unsent.clear()
 
+    def _look_at(self, at: float) -> None:
+        self._looks_at = at
+        self._watch = self._loop.call_at(at, self._look)
+
     def _look(self) -> None:
         """End the connection if its oldest call is overdue.
 
-        One more look at the socket comes first: if this process was held up, the reply is there.
+        A second look comes first, the later the more this process was held up: replies may be there unread.
         """
         self._watch = None
+        had_doubts, self._has_doubts = self._has_doubts, False
         if not self._waiting:
             return
-        due, reply = self._waiting[0]
-        seconds_left = due - self._loop.time()
-        if seconds_left > 0:
-            self._watch = self._loop.call_later(seconds_left, self._look)
-        elif reply is not self._suspect:
-            self._suspect = reply
-            self._watch = self._loop.call_later(_SECOND_LOOK_SECONDS, self._look)
-        else:
+        now = self._loop.time()
+        due, _ = self._waiting[0]
+        if now < due:
+            self._look_at(due)
+        elif had_doubts:
             self.is_overdue = True
             self.end("no answer in time")
+        else:
+            self._has_doubts = True
+            held_up = now - self._looks_at
+            self._look_at(now + min(max(held_up, _SECOND_LOOK_SECONDS), _LONGEST_DOUBT_SECONDS))

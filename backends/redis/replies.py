@@ -4,6 +4,8 @@ Redis begins each refusal with a word in capitals. Its own text may quote a key 
 so only the word is repeated.
 """
 
+import re
+
 import hiredis
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, CorruptEntry, StoreFull
@@ -40,16 +42,31 @@ _UNAVAILABLE = {
 }
 _MISCONFIGURED = {
     "DENIED": "runs in protected mode",
-    "ERR": "does not know this command, or not in this form: Redis 6.2 or newer is needed",
     "NOAUTH": "asks for a password",
     "NOPERM": "does not permit this to the user",
     "WRONGPASS": "does not accept user and password",
 }
 
 
+_IN_A_SCRIPT = re.compile(
+    r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<refusal>.*)", re.DOTALL
+)
+"""Before 7.0 Redis does not begin with the word that a command inside a script was refused with."""
+
+_OTHERS: dict[str, BackendError] = {
+    "max number of clients reached": BackendUnavailable("accepts no more connections (maxclients)"),
+    "DB index is out of range": BackendMisconfigured("has no database of this number"),
+    "AUTH ": BackendMisconfigured("asks for no password, but was given one"),
+    "value is not an integer": CorruptEntry("holds something else than a counter under this name"),
+}
+"""What begins with ERR, by what follows."""
+
+
 def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
     """The error that stands for a refusal. `asked` is the host that gave it."""
-    word, _, rest = str(refusal).partition(" ")
+    text = str(refusal)
+    inner = _IN_A_SCRIPT.match(text)
+    word, _, rest = (inner["refusal"] if inner else text).partition(" ")
     if word in _UNAVAILABLE:
         return BackendUnavailable(f"{_UNAVAILABLE[word]} ({word})")
     if word in _MISCONFIGURED:
@@ -63,7 +80,18 @@ def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
             return CorruptEntry("holds something else under this name (WRONGTYPE)")
         case "MOVED" | "ASK":
             return _redirection(rest, asked, is_asking=word == "ASK")
+        case "ERR":
+            return _other(rest)
     return BackendMisconfigured("refuses the command")
+
+
+def _other(text: str) -> BackendError:
+    for beginning, fault in _OTHERS.items():
+        if text.startswith(beginning):
+            return type(fault)(*fault.args)
+    return BackendMisconfigured(
+        "does not know this command, or not in this form: Redis 6.2 or newer is needed"
+    )
 
 
 def _redirection(rest: str, asked: str, *, is_asking: bool) -> BackendError:

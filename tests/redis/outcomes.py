@@ -1,0 +1,18 @@
+"""What calls on a connection come to."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+
+from backends.errors import BackendUnavailable
+
+
+async def outcomes(calls: Iterable[Awaitable]) -> list:
+    """Replies and failures, in order."""
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+def reasons(results: list) -> set[str]:
+    """Why the calls failed that failed; no other exception than the ports' is let through."""
+    failures = [result for result in results if isinstance(result, BaseException)]
+    assert all(type(failure) is BackendUnavailable for failure in failures), failures
+    return {str(failure) for failure in failures}

@@ -1,0 +1,112 @@
+"""A link between a client and a server that can be slow, silent, cut or noisy."""
+
+import asyncio
+import socket
+import struct
+from typing import Self
+
+HOST = "127.0.0.1"
+_NO_LINGER = struct.pack("ii", 1, 0)
+
+
+class Link:
+    """Connect to `port` to reach the server; what is set holds for all connections, old and new.
+
+    Times are in seconds. What a link holds back it delivers when it is open again.
+    """
+
+    def __init__(self, server_port: int) -> None:
+        self.port = 0
+        self.reply_delay = 0.0
+        self.replies_left: int | None = None
+        """Bytes of replies that still pass before the connection is closed; None: all do."""
+        self._server_port = server_port
+        self._open = asyncio.Event()
+        self._open.set()
+        self._clients: set[asyncio.StreamWriter] = set()
+        self._carriers: set[asyncio.Task[None]] = set()
+
+    @property
+    def connections(self) -> int:
+        return len(self._clients)
+
+    def hold(self) -> None:
+        """Nothing passes any more, and nobody is told."""
+        self._open.clear()
+
+    def release(self) -> None:
+        self._open.set()
+
+    def say(self, data: bytes) -> None:
+        """Put words into the server's mouth."""
+        for client in self._clients:
+            client.write(data)
+
+    def reset(self) -> None:
+        """End all connections of now with RST."""
+        for client in list(self._clients):
+            client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            client.transport.abort()
+
+    async def __aenter__(self) -> Self:
+        self._listener = await asyncio.start_server(self._carry, HOST, 0)
+        self.port = self._listener.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listener.close()
+        for carrier in self._carriers:
+            carrier.cancel()
+        if self._carriers:
+            await asyncio.wait(self._carriers)
+
+    async def _carry(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        carrier = asyncio.current_task()
+        self._carriers.add(carrier)
+        self._clients.add(client)
+        try:
+            from_server, server = await asyncio.open_connection(HOST, self._server_port)
+            try:
+                await _first_to_end(self._requests(reader, server), self._replies(from_server, client))
+            finally:
+                server.transport.abort()
+        except (OSError, asyncio.CancelledError):
+            client.transport.abort()  # the callers see the end of the connection
+        finally:
+            client.close()
+            self._clients.discard(client)
+            self._carriers.discard(carrier)
+
+    async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await self._open.wait()
+            server.write(data)
+            await server.drain()
+
+    async def _replies(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await asyncio.sleep(self.reply_delay)
+            await self._open.wait()
+            client.write(self._allowed(data))
+            await client.drain()
+            if self.replies_left == 0:
+                return
+
+    def _allowed(self, data: bytes) -> bytes:
+        if self.replies_left is None:
+            return data
+        data = data[: self.replies_left]
+        self.replies_left -= len(data)
+        return data
+
+
+async def _first_to_end(*directions) -> None:
+    tasks = [asyncio.ensure_future(direction) for direction in directions]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
