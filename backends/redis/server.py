@@ -58,7 +58,8 @@ class Server:
             else:
                 reply = await _send(connection, command, is_asking=is_asking)
         except BackendUnavailable:
-            self._breaker.failed()
+            if self._decided.is_set():  # else one lost connection would count once per call
+                self._breaker.failed()
             raise
         if isinstance(reply, hiredis.ReplyError):
             raise self._judge(reply)
@@ -104,13 +105,22 @@ class Server:
     async def _keep_connected(self) -> None:
         while True:
             try:
-                address, connection = await self._dial()
+                address, connection = await self._attempt()
             except BackendError as fault:
                 self._failed_attempts += 1
                 self._set_away(fault)
             else:
                 await self._use(address, connection)
             await asyncio.sleep(self._pause_seconds())
+
+    async def _attempt(self) -> tuple[Address, Connection]:
+        """Whatever goes wrong, another attempt will follow."""
+        try:
+            return await self._dial()
+        except BackendError:
+            raise
+        except Exception as fault:
+            raise BackendUnavailable("connecting failed for a reason that nobody foresaw") from fault
 
     async def _use(self, address: Address, connection: Connection) -> None:
         """Offer the connection to calls until it ends."""
@@ -138,7 +148,8 @@ class Server:
     def _set_away(self, fault: BackendError) -> None:
         """From now on calls fail at once."""
         if self._fault is None or self._fault.args != fault.args:
-            log.warning("redis is not connected", extra={"fields": {"reason": str(fault)}})
+            fields = {"reason": str(fault)}
+            log.warning("redis is not connected", extra={"fields": fields}, exc_info=fault.__cause__)
         self._fault = fault
         self._decided.set()
 

@@ -1,0 +1,126 @@
+"""Design, section 2: a store that fails five times in a row is left alone, but for one call a second."""
+
+import pytest
+
+from backends.breaker import FAILURES_TO_OPEN, PROBE_EVERY_MS, Breaker
+from backends.errors import BackendUnavailable
+
+
+@pytest.fixture
+def breaker(clock) -> Breaker:
+    return Breaker(clock.monotonic_ms)
+
+
+@pytest.fixture
+def opened(breaker) -> Breaker:
+    fail(breaker, FAILURES_TO_OPEN)
+    return breaker
+
+
+def fail(breaker: Breaker, times: int) -> None:
+    for _ in range(times):
+        breaker.admit()
+        breaker.failed()
+
+
+def admits(breaker: Breaker) -> bool:
+    try:
+        breaker.admit()
+    except BackendUnavailable:
+        return False
+    return True
+
+
+def test_it_is_what_the_design_says():
+    assert (FAILURES_TO_OPEN, PROBE_EVERY_MS) == (5, 1000)
+
+
+def test_a_new_breaker_admits_everything(breaker):
+    assert all(admits(breaker) for _ in range(100))
+    assert not breaker.is_open
+
+
+def test_four_failures_in_a_row_do_not_open_it(breaker):
+    fail(breaker, 4)
+    assert not breaker.is_open
+    assert all(admits(breaker) for _ in range(100))
+
+
+def test_the_fifth_failure_in_a_row_opens_it(breaker):
+    fail(breaker, 5)
+    assert breaker.is_open
+    assert not any(admits(breaker) for _ in range(100))
+
+
+def test_a_success_in_between_starts_the_count_anew(breaker):
+    for _ in range(10):
+        fail(breaker, 4)
+        breaker.succeeded()
+    assert admits(breaker)
+
+
+def test_it_is_left_alone_for_a_second_and_then_tried_once(opened, clock):
+    clock.advance(999)
+    assert not admits(opened)
+    clock.advance(1)
+    assert [admits(opened) for _ in range(10)] == [True] + [False] * 9
+
+
+def test_while_probes_fail_there_is_one_a_second(opened, clock):
+    admitted = 0
+    for _ in range(10_000):
+        clock.advance(1)
+        if admits(opened):
+            admitted += 1
+            opened.failed()
+    assert admitted == 10
+    assert opened.is_open
+
+
+def test_a_probe_that_nobody_waits_for_any_more_is_followed_by_another(opened, clock):
+    clock.advance(1000)
+    assert admits(opened)
+    clock.advance(1000)
+    assert admits(opened)
+
+
+def test_a_success_closes_it(opened, clock):
+    clock.advance(1000)
+    opened.admit()
+    opened.succeeded()
+    assert not opened.is_open
+    assert all(admits(opened) for _ in range(100))
+
+
+def test_a_success_that_was_still_in_flight_closes_it_too(opened):
+    opened.succeeded()
+    assert admits(opened)
+
+
+def test_after_it_closed_it_takes_five_failures_again(opened):
+    opened.succeeded()
+    fail(opened, 4)
+    assert not opened.is_open
+    fail(opened, 1)
+    assert not admits(opened)
+
+
+def test_failures_of_calls_that_were_in_flight_do_not_put_the_probe_off(opened, clock):
+    clock.advance(900)
+    for _ in range(1000):
+        opened.failed()
+    clock.advance(100)
+    assert admits(opened)
+
+
+def test_a_jump_of_the_wall_clock_changes_nothing(opened, clock):
+    clock.jump_wall(3_600_000)
+    assert not admits(opened)
+    clock.jump_wall(-7_200_000)
+    clock.advance(1000)
+    assert admits(opened)
+
+
+def test_the_refusal_of_an_open_breaker_says_why(opened):
+    with pytest.raises(BackendUnavailable, match="left alone"):
+        opened.admit()
