@@ -43,10 +43,8 @@ class Cluster:
         return self._running()[0].command("CLUSTER", "KEYSLOT", key)
 
     def owner_of(self, slot: int) -> RedisServer:
-        """As the first running node believes."""
-        ranges = slot_map(self._running()[0])
-        port = next(port for first, last, port in ranges if first <= slot <= last)
-        return next(node for node in self.nodes if node.port == port)
+        """The running node that believes so itself; right after a move, others may be mistaken."""
+        return next(node for node in self._running() if _believes_to_own(node, slot))
 
     def kill(self, node: RedisServer) -> None:
         node.kill()
@@ -114,12 +112,21 @@ class Cluster:
         states = [node.command("CLUSTER", "INFO") for node in running]
         return (
             all(b"cluster_state:ok" in state for state in states)
+            and len({_epoch(state) for state in states}) == 1  # else two moves in a row may end in a draw
             and len(views) == 1
             and _covers_all_slots(views.pop(), {node.port for node in running})
         )
 
     def _running(self) -> list[RedisServer]:
         return [node for node in self.nodes if node.running]
+
+
+def _epoch(cluster_info: bytes) -> bytes:
+    return next(line for line in cluster_info.splitlines() if line.startswith(b"cluster_current_epoch"))
+
+
+def _believes_to_own(node: RedisServer, slot: int) -> bool:
+    return any(first <= slot <= last and port == node.port for first, last, port in slot_map(node))
 
 
 def _covers_all_slots(ranges: SlotMap, ports: set[int]) -> bool:
