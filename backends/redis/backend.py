@@ -9,8 +9,8 @@ from backends.clock import Clock
 from backends.errors import StoreFull
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.dialing import Access, dial
-from backends.redis.discovery import Sentinels, find_owners
+from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
+from backends.redis.discovery import Sentinels
 from backends.redis.entries import RedisEntryStore
 from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
@@ -55,10 +55,11 @@ def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, c
     access = Access(url.user, url.password, url.database, tls)
 
     async def dial_at(address: Address) -> tuple[Address, Connection]:
-        return address, await dial(address, access)
+        return address, await dial(address, access, warn_of_eviction)
 
     async def dial_master(sentinels: Sentinels) -> tuple[Address, Connection]:
-        return await dial_at(await sentinels.master())
+        address = await sentinels.master()
+        return address, await dial(address, access, refuse_replica, warn_of_eviction)
 
     new_breaker = partial(Breaker, clock.monotonic_ms)
     match url.layout:
@@ -68,7 +69,6 @@ def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, c
             assert sentinels is not None
             return OneMaster(Server(partial(dial_master, sentinels), new_breaker()))
         case Layout.CLUSTER:
-            find = partial(find_owners, url=url, ca_file=ca_file)
-            return ClusterOfMasters(url.addresses, dial_at, find, new_breaker)
+            return ClusterOfMasters(url.addresses, partial(dial, access=access), dial_at, new_breaker)
         case _ as unreachable:
             assert_never(unreachable)

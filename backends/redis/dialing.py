@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import ssl
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import hiredis
 from msgspec import Struct
@@ -31,25 +31,51 @@ class Access(Struct, frozen=True):
         return "Access(...)"
 
 
-async def dial(address: Address, access: Access) -> Connection:
+Inspection = Callable[[Connection, Address], Awaitable[None]]
+"""What is asked of a server before it is used. Raises BackendError if it is none to use."""
+
+
+async def dial(address: Address, access: Access, *inspections: Inspection) -> Connection:
     """An authenticated connection to a server that serves. Raises BackendError."""
+    connection = await _connect(address, access.tls)
+    try:
+        await _introduce(connection, address, access)
+        for inspect in inspections:
+            await inspect(connection, address)
+    except BaseException:
+        connection.end("it does not let this gateway in")
+        raise
+    return connection
+
+
+async def refuse_replica(connection: Connection, _address: Address) -> None:
+    """Sentinels may still name the master that was: what it would answer is no longer what was written."""
+    if (await _facts(connection, "replication")).get(b"role") == b"slave":
+        raise BackendUnavailable("the sentinels name a replica, which is the master no longer or not yet")
+
+
+async def warn_of_eviction(connection: Connection, address: Address) -> None:
+    """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
+    facts = await _facts(connection, "memory")
+    policy = facts.get(b"maxmemory_policy", b"noeviction").decode()
+    if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
+        log.warning(
+            "redis may evict counters and entries: maxmemory-policy should be noeviction",
+            extra={"fields": {"server": str(address), "policy": policy}},
+        )
+
+
+async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(DIAL_SECONDS):
-            _, connection = await loop.create_connection(
-                Connection, address.host, address.port, ssl=access.tls
-            )
+            _, connection = await loop.create_connection(Connection, address.host, address.port, ssl=tls)
     except TimeoutError:
         raise BackendUnavailable("does not accept connections in time") from None
     except ssl.SSLError:
         raise BackendUnavailable("does not speak TLS, or its certificate is not trusted") from None
     except (OSError, UnicodeError):  # the latter for a name that cannot be one of a host
         raise BackendUnavailable("cannot be reached") from None
-    try:
-        await _introduce(connection, address, access)
-    except BaseException:
-        connection.end("it does not let this gateway in")
-        raise
     return connection
 
 
@@ -63,17 +89,11 @@ async def _introduce(connection: Connection, address: Address, access: Access) -
     for reply in await asyncio.gather(*(connection.send(*command) for command in commands)):
         if isinstance(reply, hiredis.ReplyError):
             raise fault_of(reply, address.host)
-    _warn_of_eviction(await connection.send("INFO", "memory"), address)
 
 
-def _warn_of_eviction(info: Any, address: Address) -> None:
-    """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
-    if not isinstance(info, bytes):  # not permitted to this user
-        return
-    facts = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
-    policy = facts.get(b"maxmemory_policy", b"noeviction").decode()
-    if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
-        log.warning(
-            "redis may evict counters and entries: maxmemory-policy should be noeviction",
-            extra={"fields": {"server": str(address), "policy": policy}},
-        )
+async def _facts(connection: Connection, section: str) -> dict[bytes, bytes]:
+    """What the server tells about itself; nothing if this user may not ask."""
+    info = await connection.send("INFO", section)
+    if not isinstance(info, bytes):
+        return {}
+    return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)

@@ -1,18 +1,23 @@
-"""Who serves what, asked of sentinels and of the nodes of a cluster, through redis-py."""
+"""Who serves what: sentinels are asked through redis-py, nodes of a cluster as they are asked all else."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from redis.asyncio import Redis, Sentinel
+import hiredis
+from redis.asyncio import Sentinel
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from backends.errors import BackendUnavailable
-from backends.redis.connection import DEADLINE_SECONDS
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
+from backends.redis.connection import DEADLINE_SECONDS, Connection, deadline
+from backends.redis.replies import fault_of
 from backends.redis.url import Address, RedisUrl
 
 SLOTS = 16_384
+
+Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 
 Owners = list[Address | None]
 """The master of each slot of a cluster; None where a slot has none."""
@@ -41,23 +46,33 @@ class Sentinels:
         await self._sentinel.aclose()
 
 
-async def find_owners(nodes: Iterable[Address], url: RedisUrl, ca_file: str | None) -> Owners:
-    """Which master serves each slot, by the first of `nodes` that answers. Raises BackendUnavailable."""
+async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
+    """Which master serves each slot, by the first of `nodes` that knows. Raises BackendError."""
+    fault: BackendError = BackendUnavailable("no node of the cluster answers")
     for node in nodes:
-        client = Redis(
-            host=node.host,
-            port=node.port,
-            username=url.user or None,
-            password=url.password or None,
-            **_options(url, ca_file),
-        )
         try:
-            return _owners(await client.execute_command("CLUSTER", "SLOTS"), node)  # type: ignore[no-untyped-call]
-        except (RedisError, OSError):
+            async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
+                return await _ask(node, connect)
+        except BackendUnavailable:
             continue
-        finally:
-            await client.aclose()
-    raise BackendUnavailable("no node of the cluster answers that knows who serves what")
+        except BackendError as refusal:  # says more than that another did not answer
+            fault = refusal
+    raise fault
+
+
+async def _ask(node: Address, connect: Connect) -> Owners:
+    connection = await connect(node)
+    try:
+        reply = await connection.send("CLUSTER", "SLOTS")
+    finally:
+        connection.end("it has answered")
+    if isinstance(reply, hiredis.ReplyError):
+        if str(reply).startswith("ERR"):
+            raise BackendMisconfigured("the server is not part of a cluster: redis:// is for those")
+        raise fault_of(reply, node.host)
+    if not reply:  # it was reset, or has not been introduced to the others yet
+        raise BackendMisconfigured("the server is part of a cluster that has no slots")
+    return _owners(reply, node)
 
 
 def _owners(ranges: list[list[Any]], asked: Address) -> Owners:

@@ -59,7 +59,7 @@ class RedisEntryStore:
 
     async def purge(self, keyspace: Keyspace) -> None:
         pattern = self._keys.entries_pattern(keyspace)
-        for master in self._topology.masters:
+        for master in await self._topology.masters():
             await self._purge_from(master, pattern)
 
     async def _purge_from(self, master: Server, pattern: bytes) -> None:

@@ -5,14 +5,14 @@ import logging
 import random
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from redis.crc import key_slot
 
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.discovery import SLOTS, Owners
+from backends.redis.discovery import SLOTS, Connect, Owners, find_owners
 from backends.redis.replies import Redirected
 from backends.redis.server import Server
 from backends.redis.url import Address
@@ -20,7 +20,6 @@ from backends.redis.url import Address
 log = logging.getLogger("kvs.redis")
 
 DialAddress = Callable[[Address], Coroutine[Any, Any, tuple[Address, Connection]]]
-FindOwners = Callable[[Sequence[Address]], Coroutine[Any, Any, Owners]]
 
 MAX_REDIRECTIONS = 5
 REFRESH_PAUSE_SECONDS = 0.2
@@ -33,9 +32,8 @@ class Topology(Protocol):
         """The reply of the server that `key` belongs to. Raises BackendError."""
         ...
 
-    @property
-    def masters(self) -> Sequence[Server]:
-        """All servers that hold keys, as far as is known."""
+    async def masters(self) -> Sequence[Server]:
+        """All servers that hold keys. Raises BackendError while none is known."""
         ...
 
     async def ping(self) -> None:
@@ -52,10 +50,12 @@ class OneMaster:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.masters: Sequence[Server] = (server,)
 
     def call(self, _key: bytes, *command: Argument) -> Coroutine[Any, Any, Reply]:
         return self._server.call(*command)
+
+    async def masters(self) -> Sequence[Server]:
+        return (self._server,)
 
     async def ping(self) -> None:
         await self._server.call("PING")
@@ -70,25 +70,28 @@ class ClusterOfMasters:
     def __init__(
         self,
         seeds: Sequence[Address],
+        connect: Connect,
         dial: DialAddress,
-        find_owners: FindOwners,
         new_breaker: Callable[[], Breaker],
     ) -> None:
         self._seeds = seeds
+        self._connect = connect
         self._dial = dial
-        self._find_owners = find_owners
         self._new_breaker = new_breaker
         self._loop = asyncio.get_running_loop()
         self._servers: dict[Address, Server] = {}
         self._owners: list[Server | None] = [None] * SLOTS
+        self._fault: BackendError | None = None
         self._decided = asyncio.Event()
         self._is_stale = asyncio.Event()
         self._refresher = asyncio.create_task(self._keep_fresh())
         self._retiring: set[asyncio.Task[None]] = set()
 
-    @property
-    def masters(self) -> Sequence[Server]:
-        return list(dict.fromkeys(server for server in self._owners if server is not None))
+    async def masters(self) -> Sequence[Server]:
+        async with deadline(self._loop.time() + DEADLINE_SECONDS):
+            await self._decided.wait()
+        masters = list(dict.fromkeys(server for server in self._owners if server is not None))
+        return masters or self._raise_unknown()
 
     async def call(self, key: bytes, *command: Argument) -> Reply:
         due = self._loop.time() + DEADLINE_SECONDS
@@ -107,11 +110,9 @@ class ClusterOfMasters:
             raise
 
     async def ping(self) -> None:
-        await self._decided.wait()
-        if not self.masters:
-            raise BackendUnavailable("no node of the cluster answers")
+        masters = await self.masters()
         try:
-            await asyncio.gather(*(server.call("PING") for server in self.masters))
+            await asyncio.gather(*(master.call("PING") for master in masters))
         except BackendError:
             self._is_stale.set()
             raise
@@ -125,10 +126,12 @@ class ClusterOfMasters:
     async def _first_owner(self, slot: int) -> Server:
         """Who serves a slot of which nobody was known to."""
         await self._decided.wait()
-        server = self._owners[slot]
-        if server is None:
-            raise BackendUnavailable("no node of the cluster is known to serve this slot")
-        return server
+        return self._owners[slot] or self._raise_unknown()
+
+    def _raise_unknown(self) -> NoReturn:
+        self._is_stale.set()
+        fault = self._fault or BackendUnavailable("no node of the cluster is known to serve this slot")
+        raise type(fault)(*fault.args)
 
     async def _follow(self, redirection: Redirected, command: Sequence[Argument]) -> Reply:
         """Send a command, which was not run, to the node that was named."""
@@ -146,16 +149,25 @@ class ClusterOfMasters:
     async def _keep_fresh(self) -> None:
         """Ask who serves what: at first, and whenever something points to a change."""
         while True:
+            self._is_stale.clear()
             try:
-                self._adopt(await self._find_owners([*self._servers, *self._seeds]))
-                self._is_stale.clear()
+                self._adopt(await find_owners([*self._servers, *self._seeds], self._connect))
             except BackendError as fault:
-                log.warning("the cluster is not known", extra={"fields": {"reason": str(fault)}})
+                self._set_unknown(fault)
             self._decided.set()
             await asyncio.sleep(REFRESH_PAUSE_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
             await self._is_stale.wait()
 
+    def _set_unknown(self, fault: BackendError) -> None:
+        if self._fault is None or self._fault.args != fault.args:
+            log.warning("the cluster is not known", extra={"fields": {"reason": str(fault)}})
+        self._fault = fault
+        self._is_stale.set()
+
     def _adopt(self, owners: Owners) -> None:
+        if self._fault is not None:
+            log.info("the cluster is known")
+        self._fault = None
         self._owners = [None if owner is None else self._server_at(owner) for owner in owners]
         for address in self._servers.keys() - set(owners):
             retiring = asyncio.create_task(_retire(self._servers.pop(address)))

@@ -1,0 +1,169 @@
+"""How a store finds the nodes of a cluster, and what it says when there is none to find."""
+
+import asyncio
+import logging
+import time
+from secrets import token_hex
+
+import pytest
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
+from backends.interface import Entry
+from backends.settings import RedisSettings
+from tests.redis.conformance import PREFIX, opened_redis
+from tests.redis.traffic import TABLE, traffic
+from tests.support.redis import Cluster, RedisServer
+from tests.support.redis.observer import HOST, wait_for
+from tests.support.redis.ports import free_port
+
+REFUSAL_SECONDS = 0.3
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def lonely_node():
+    """A node that no cluster knows."""
+    with RedisServer(cluster_enabled="yes", cluster_announce_ip=HOST, cluster_node_timeout=1_000) as node:
+        yield node
+
+
+async def _works(store):
+    for number in range(30):
+        entry = Entry(token_hex(4).encode(), None)
+        await store.entries.put(TABLE, f"{number}", entry)
+        assert await store.entries.get(TABLE, f"{number}") == entry
+
+
+def _url(*nodes):
+    return "redis+cluster://" + ",".join(f"{HOST}:{getattr(node, 'port', node)}" for node in nodes)
+
+
+@pytest.fixture
+async def open_store():
+    """Opens stores that need not answer."""
+    stores = []
+
+    async def open_at(url):
+        stores.append(await open_backend(RedisSettings(url=url), SystemClock()))
+        return stores[-1]
+
+    yield open_at
+    for store in stores:
+        await store.close()
+
+
+async def test_one_node_is_enough_to_find_all(cluster):
+    async with opened_redis(_url(cluster.nodes[1])) as store:
+        await _works(store)
+
+
+async def test_a_seed_that_is_dead_is_passed_over(cluster):
+    async with opened_redis(_url(free_port(), cluster.nodes[0])) as store:
+        await _works(store)
+
+
+async def test_a_seed_that_is_stopped_is_passed_over(cluster):
+    with RedisServer(cluster_enabled="yes") as stopped:
+        stopped.stop()
+        async with opened_redis(_url(stopped, cluster.nodes[0])) as store:
+            await _works(store)
+
+
+async def test_a_seed_that_has_forgotten_the_cluster_is_passed_over(cluster, lonely_node):
+    async with opened_redis(_url(lonely_node, cluster.nodes[0])) as store:
+        await _works(store)
+
+
+async def test_a_store_outlives_its_seeds_as_long_as_it_knows_another_node(cluster):
+    with Cluster(masters=2, cluster_require_full_coverage="no") as pair:
+        async with opened_redis(_url(pair.nodes[0])) as store:
+            ours = next(f"{n}" for n in range(100) if pair.owner_of(_slot(pair, f"{n}")) is pair.nodes[1])
+            pair.kill(pair.nodes[0])
+            await store.entries.put(TABLE, ours, Entry(b"1", None))
+            assert await store.entries.get(TABLE, ours) == Entry(b"1", None)
+
+
+def _slot(cluster, key):
+    return cluster.slot_of(f"{PREFIX}:e:{TABLE}:{key}")
+
+
+async def test_a_node_that_joins_takes_part(lonely_node):
+    keys = [f"{{tag}}{number}" for number in range(4)]
+    with Cluster(masters=1) as small:
+        async with opened_redis(small.url) as store, traffic(store, keys) as running:
+            lonely_node.command("CLUSTER", "MEET", HOST, small.nodes[0].port)
+            small.nodes.append(lonely_node)
+            await asyncio.to_thread(wait_for, lambda: all(map(_has_met_another, small.nodes)), "none meets")
+            await asyncio.to_thread(small.wait_until_whole)
+            await asyncio.to_thread(small.move_slot, small.slot_of(keys[0]), lonely_node)
+            await running.until_served()
+            assert lonely_node.command("CLUSTER", "COUNTKEYSINSLOT", small.slot_of(keys[0])) == len(keys)
+    assert running.faults == []
+    assert running.lost == []
+
+
+def _has_met_another(node):
+    nodes = node.command("CLUSTER", "NODES")
+    return b"handshake" not in nodes and nodes.count(b" connected") == 2
+
+
+async def test_a_store_without_its_cluster_is_ready_soon_after_the_cluster_is(open_store):
+    """Nobody but the readiness check calls meanwhile: a replica that is not ready is sent no traffic."""
+    with Cluster(masters=1) as alone:
+        alone.kill(alone.nodes[0])
+        store = await open_store(alone.url)
+        with pytest.raises(BackendUnavailable):
+            await store.ping()
+        await asyncio.to_thread(alone.nodes[0].start)
+        await asyncio.to_thread(alone.wait_until_whole)
+        async with asyncio.timeout(2):
+            while await _fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
+                await asyncio.sleep(0.02)
+
+
+async def _fault_of(call):
+    try:
+        await call
+    except BackendError as fault:
+        return fault
+    return None
+
+
+async def _refusal_of(store):
+    """What a call says, once the store has seen whom it talks to; each says it in time."""
+    for _ in range(3):
+        began = time.monotonic()
+        fault = await _fault_of(store.entries.get(TABLE, "k"))
+        assert time.monotonic() - began < REFUSAL_SECONDS
+    return fault
+
+
+async def test_a_single_server_is_no_cluster_and_the_log_says_so_once(open_store, caplog):
+    with RedisServer() as server:
+        store = await open_store(_url(server))
+        for refused in (_refusal_of(store), _fault_of(store.ping()), _refusal_of(store)):
+            fault = await refused
+            assert isinstance(fault, BackendMisconfigured)
+            assert "is not part of a cluster: redis:// is for those" in str(fault)
+            await asyncio.sleep(0.5)
+    (line,) = [record for record in caplog.records if record.name == "kvs.redis"]
+    assert (line.levelno, line.message) == (logging.WARNING, "the cluster is not known")
+    assert line.fields == {"reason": str(fault)}
+
+
+async def test_a_cluster_is_no_single_server(cluster):
+    key = next(f"{n}" for n in range(100) if cluster.owner_of(_slot(cluster, f"{n}")) is not cluster.nodes[0])
+    settings = RedisSettings(url=cluster.nodes[0].url)
+    store = await open_backend(settings, SystemClock())
+    try:
+        with pytest.raises(BackendMisconfigured, match=r"redis\+cluster:// is for those \(MOVED\)"):
+            await store.entries.get(TABLE, key)
+    finally:
+        await store.close()
