@@ -64,10 +64,11 @@ def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, c
     new_breaker = partial(Breaker, clock.monotonic_ms)
     match url.layout:
         case Layout.STANDALONE:
-            return OneMaster(Server(partial(dial_at, url.addresses[0]), new_breaker()))
+            (address,) = url.addresses
+            return OneMaster(Server(str(address), partial(dial_at, address), new_breaker()))
         case Layout.SENTINEL:
             assert sentinels is not None
-            return OneMaster(Server(partial(dial_master, sentinels), new_breaker()))
+            return OneMaster(Server(f"master {url.master}", partial(dial_master, sentinels), new_breaker()))
         case Layout.CLUSTER:
             return ClusterOfMasters(url.addresses, partial(dial, access=access), dial_at, new_breaker)
         case _ as unreachable:

@@ -16,6 +16,14 @@ class MissingScript(BackendError):
     """The server does not know the script by its hash (NOSCRIPT): it was restarted, or is another one."""
 
 
+class WritesRefused(BackendUnavailable):
+    """The server refuses this write as every other for now, but answers reads."""
+
+
+class NotMaster(WritesRefused):
+    """The server has become a replica: another one may be the master."""
+
+
 class Redirected(BackendMisconfigured):
     """Another node of the cluster serves the key; nothing was done.
 
@@ -34,11 +42,12 @@ _UNAVAILABLE = {
     "CLUSTERDOWN": "its cluster does not serve this slot",
     "LOADING": "is loading its data",
     "MASTERDOWN": "has lost its master",
-    "MISCONF": "cannot save its data and refuses writes",
-    "NOREPLICAS": "has too few replicas to accept writes",
-    "READONLY": "is a replica and refuses writes",
     "TRYAGAIN": "is moving the slot",
     "UNBLOCKED": "changed its role",
+}
+_WRITES_REFUSED = {
+    "MISCONF": "cannot save its data and refuses writes",
+    "NOREPLICAS": "has too few replicas to accept writes",
 }
 _MISCONFIGURED = {
     "DENIED": "runs in protected mode",
@@ -69,11 +78,15 @@ def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
     word, _, rest = (inner["refusal"] if inner else text).partition(" ")
     if word in _UNAVAILABLE:
         return BackendUnavailable(f"{_UNAVAILABLE[word]} ({word})")
+    if word in _WRITES_REFUSED:
+        return WritesRefused(f"{_WRITES_REFUSED[word]} ({word})")
     if word in _MISCONFIGURED:
         return BackendMisconfigured(f"{_MISCONFIGURED[word]} ({word})")
     match word:
         case "NOSCRIPT":
             return MissingScript("does not know the script (NOSCRIPT)")
+        case "READONLY":
+            return NotMaster("is a replica and refuses writes (READONLY)")
         case "OOM":
             return StoreFull("has reached maxmemory (OOM)")
         case "WRONGTYPE":

@@ -10,7 +10,7 @@ import hiredis
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.replies import fault_of
+from backends.redis.replies import NotMaster, WritesRefused, fault_of
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
@@ -30,10 +30,12 @@ Dial = Callable[[], Awaitable[tuple[Address, Connection]]]
 class Server:
     """Sends each call once, and fails it at its deadline, or at once while the server is known to be away.
 
-    Right after a connection was lost, calls wait for the first attempt to make another.
+    Right after a connection was lost, calls wait for the first attempt to make another. `name` is
+    what the log calls it.
     """
 
-    def __init__(self, dial: Dial, breaker: Breaker) -> None:
+    def __init__(self, name: str, dial: Dial, breaker: Breaker) -> None:
+        self._name = name
         self._dial = dial
         self._breaker = breaker
         self._host = ""
@@ -57,9 +59,9 @@ class Server:
                 reply = await self._send_late(command, is_asking=is_asking)
             else:
                 reply = await _send(connection, command, is_asking=is_asking)
-        except BackendUnavailable:
+        except BackendUnavailable as fault:
             if self._decided.is_set():  # else one lost connection would count once per call
-                self._breaker.failed()
+                self._breaker.failed(fault)
             raise
         if isinstance(reply, hiredis.ReplyError):
             raise self._judge(reply)
@@ -77,13 +79,17 @@ class Server:
 
     def _judge(self, refusal: hiredis.ReplyError) -> BackendError:
         fault = fault_of(refusal, self._host)
-        if not isinstance(fault, BackendUnavailable):
+        if isinstance(fault, BackendUnavailable) and not isinstance(fault, WritesRefused):
+            self._breaker.failed(fault)
+        else:
             self._breaker.succeeded()
-            return fault
-        self._breaker.failed()
-        if self._connection is not None and str(refusal).startswith("READONLY"):
-            self._connection.end(str(fault))  # the master no longer: look for the one that is
+        if isinstance(fault, NotMaster) and self._connection is not None and self._is_settled:
+            self._connection.end(str(fault))  # look for the master, but not again and again if it is this one
         return fault
+
+    @property
+    def _is_settled(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._settles_at
 
     async def _send_late(self, command: Sequence[Argument], *, is_asking: bool) -> Reply:
         """Send over what the attempt under way comes to, if it does so before the deadline."""
@@ -120,12 +126,13 @@ class Server:
         except BackendError:
             raise
         except Exception as fault:
-            raise BackendUnavailable("connecting failed for a reason that nobody foresaw") from fault
+            kind = type(fault).__name__
+            raise BackendUnavailable(f"connecting failed for a reason that nobody foresaw: {kind}") from fault
 
     async def _use(self, address: Address, connection: Connection) -> None:
         """Offer the connection to calls until it ends."""
         if self._fault is not None:
-            log.info("redis is connected", extra={"fields": {"server": str(address)}})
+            log.info("redis is connected", extra={"fields": {"server": self._name, "address": str(address)}})
         self._host = address.host
         self._connection, self._fault = connection, None
         self._breaker.succeeded()
@@ -136,8 +143,7 @@ class Server:
         await self._lost.wait()
 
     def _on_end(self) -> None:
-        settled = asyncio.get_running_loop().time() >= self._settles_at
-        self._failed_attempts = 0 if settled else self._failed_attempts + 1
+        self._failed_attempts = 0 if self._is_settled else self._failed_attempts + 1
         ended, self._connection = self._connection, None
         if ended is not None and (ended.is_overdue or self._failed_attempts):
             self._set_away(BackendUnavailable(ended.fault))
@@ -148,8 +154,9 @@ class Server:
     def _set_away(self, fault: BackendError) -> None:
         """From now on calls fail at once."""
         if self._fault is None or self._fault.args != fault.args:
-            fields = {"reason": str(fault)}
-            log.warning("redis is not connected", extra={"fields": fields}, exc_info=fault.__cause__)
+            log.warning(
+                "redis is not connected", extra={"fields": {"server": self._name, "reason": str(fault)}}
+            )
         self._fault = fault
         self._decided.set()
 

@@ -177,7 +177,8 @@ class ClusterOfMasters:
     def _server_at(self, address: Address) -> Server:
         server = self._servers.get(address)
         if server is None:
-            server = self._servers[address] = Server(partial(self._dial, address), self._new_breaker())
+            server = Server(str(address), partial(self._dial, address), self._new_breaker())
+            self._servers[address] = server
         return server
 
 

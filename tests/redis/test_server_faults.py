@@ -38,7 +38,7 @@ async def kept(quiet_loop):
     opened = []
 
     def kept(port: int) -> Server:
-        opened.append(Server(partial(dial_at, port), Breaker(SystemClock().monotonic_ms)))
+        opened.append(Server("here", partial(dial_at, port), Breaker(SystemClock().monotonic_ms)))
         return opened[-1]
 
     yield kept
@@ -159,7 +159,7 @@ async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, s
         asyncio.get_running_loop().call_later(0.01, connection.end, "lost")
         return address, connection
 
-    flapping = Server(dial_and_lose, Breaker(SystemClock().monotonic_ms))
+    flapping = Server("here", dial_and_lose, Breaker(SystemClock().monotonic_ms))
     await asyncio.sleep(2)
     await flapping.close()
     assert 3 <= attempts <= 12
@@ -231,7 +231,7 @@ async def test_what_nobody_foresaw_does_not_end_the_attempts_to_connect(kept, se
         raise faults.pop()
 
     faults = [ValueError("of a kind with a secret"), KeyError("another")]
-    surviving = Server(dial_badly, Breaker(SystemClock().monotonic_ms))
+    surviving = Server("here", dial_badly, Breaker(SystemClock().monotonic_ms))
     await connected(surviving)
     await surviving.close()
     assert faults == []
