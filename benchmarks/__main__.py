@@ -2,6 +2,8 @@
 
 import os
 import random
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -38,6 +40,7 @@ mixed; latency counts from when a request was due.
 
 def main() -> None:
     """Two tables: requests per second, and latency at a fixed rate."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
         everybody = subjects(Path(folder), redis_port)
         print(_THROUGHPUT)

@@ -1,7 +1,9 @@
 """A server on its own core, from the moment it answers until it is stopped by its process id."""
 
 import os
+import shutil
 import subprocess
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from socket import create_connection, create_server
@@ -35,6 +37,11 @@ def _await_ready(process: subprocess.Popen[bytes], is_ready: Callable[[], bool],
             errors.seek(0)
             raise SystemExit(f"did not become ready: {process.args!r}\n{errors.read().decode()}")
         sleep(0.01)
+
+
+def find_program(name: str) -> str | None:
+    """On PATH, or where `make test` puts a Redis for a machine that has none."""
+    return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
 
 
 def answers_http(url: str) -> bool:

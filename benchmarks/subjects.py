@@ -1,6 +1,5 @@
 """The servers under test, each on its own core: how it is started, what it is sent and must answer."""
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +13,7 @@ from msgspec import Struct
 from benchmarks import redis, webdis
 from benchmarks.bare import BODY
 from benchmarks.exchange import Exchange
-from benchmarks.processes import SERVER_CORE, answers_http, free_port, running
+from benchmarks.processes import SERVER_CORE, answers_http, find_program, free_port, running
 from benchmarks.signed import gateway_config, signed_exchanges
 
 
@@ -46,7 +45,7 @@ def subjects(folder: Path, redis_port: int) -> list[Subject]:
 
 
 def _lacking(*programs: str) -> str | None:
-    missing = [program for program in programs if shutil.which(program) is None]
+    missing = [program for program in programs if find_program(program) is None]
     return f"{' and '.join(missing)} not installed" if missing else None
 
 
