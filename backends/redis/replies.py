@@ -37,38 +37,36 @@ class Redirected(BackendMisconfigured):
         self.is_asking = is_asking
 
 
-_UNAVAILABLE = {
-    "BUSY": "runs a script that does not end",
-    "CLUSTERDOWN": "its cluster does not serve this slot",
-    "LOADING": "is loading its data",
-    "MASTERDOWN": "has lost its master",
-    "TRYAGAIN": "is moving the slot",
-    "UNBLOCKED": "changed its role",
+_BY_WORD: dict[str, tuple[type[BackendError], str]] = {
+    "BUSY": (BackendUnavailable, "runs a script that does not end"),
+    "CLUSTERDOWN": (BackendUnavailable, "its cluster does not serve this slot"),
+    "DENIED": (BackendMisconfigured, "runs in protected mode"),
+    "LOADING": (BackendUnavailable, "is loading its data"),
+    "MASTERDOWN": (BackendUnavailable, "has lost its master"),
+    "MISCONF": (WritesRefused, "cannot save its data and refuses writes"),
+    "NOAUTH": (BackendMisconfigured, "asks for a password"),
+    "NOPERM": (BackendMisconfigured, "does not permit this to the user"),
+    "NOREPLICAS": (WritesRefused, "has too few replicas to accept writes"),
+    "NOSCRIPT": (MissingScript, "does not know the script"),
+    "OOM": (StoreFull, "has reached maxmemory"),
+    "READONLY": (NotMaster, "is a replica and refuses writes"),
+    "TRYAGAIN": (BackendUnavailable, "is moving the slot"),
+    "UNBLOCKED": (BackendUnavailable, "changed its role"),
+    "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
+    "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
-_WRITES_REFUSED = {
-    "MISCONF": "cannot save its data and refuses writes",
-    "NOREPLICAS": "has too few replicas to accept writes",
+_BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
+    "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
+    "DB index is out of range": (BackendMisconfigured, "has no database of this number"),
+    "max number of clients reached": (BackendUnavailable, "accepts no more connections (maxclients)"),
+    "value is not an integer": (CorruptEntry, "holds something else than a counter under this name"),
 }
-_MISCONFIGURED = {
-    "DENIED": "runs in protected mode",
-    "NOAUTH": "asks for a password",
-    "NOPERM": "does not permit this to the user",
-    "WRONGPASS": "does not accept user and password",
-}
-
+"""What the word ERR stands for, by what follows it."""
 
 _IN_A_SCRIPT = re.compile(
     r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<refusal>.*)", re.DOTALL
 )
 """Before 7.0 Redis does not begin with the word that a command inside a script was refused with."""
-
-_OTHERS: dict[str, BackendError] = {
-    "max number of clients reached": BackendUnavailable("accepts no more connections (maxclients)"),
-    "DB index is out of range": BackendMisconfigured("has no database of this number"),
-    "AUTH ": BackendMisconfigured("asks for no password, but was given one"),
-    "value is not an integer": CorruptEntry("holds something else than a counter under this name"),
-}
-"""What begins with ERR, by what follows."""
 
 
 def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
@@ -76,32 +74,20 @@ def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
     text = str(refusal)
     inner = _IN_A_SCRIPT.match(text)
     word, _, rest = (inner["refusal"] if inner else text).partition(" ")
-    if word in _UNAVAILABLE:
-        return BackendUnavailable(f"{_UNAVAILABLE[word]} ({word})")
-    if word in _WRITES_REFUSED:
-        return WritesRefused(f"{_WRITES_REFUSED[word]} ({word})")
-    if word in _MISCONFIGURED:
-        return BackendMisconfigured(f"{_MISCONFIGURED[word]} ({word})")
-    match word:
-        case "NOSCRIPT":
-            return MissingScript("does not know the script (NOSCRIPT)")
-        case "READONLY":
-            return NotMaster("is a replica and refuses writes (READONLY)")
-        case "OOM":
-            return StoreFull("has reached maxmemory (OOM)")
-        case "WRONGTYPE":
-            return CorruptEntry("holds something else under this name (WRONGTYPE)")
-        case "MOVED" | "ASK":
-            return _redirection(rest, asked, is_asking=word == "ASK")
-        case "ERR":
-            return _other(rest)
+    if word in _BY_WORD:
+        kind, condition = _BY_WORD[word]
+        return kind(f"{condition} ({word})")
+    if word in ("MOVED", "ASK"):
+        return _redirection(rest, asked, is_asking=word == "ASK")
+    if word == "ERR":
+        return _other(rest)
     return BackendMisconfigured("refuses the command")
 
 
 def _other(text: str) -> BackendError:
-    for beginning, fault in _OTHERS.items():
+    for beginning, (kind, condition) in _BY_BEGINNING.items():
         if text.startswith(beginning):
-            return type(fault)(*fault.args)
+            return kind(condition)
     return BackendMisconfigured(
         "does not know this command, or not in this form: Redis 6.2 or newer is needed"
     )

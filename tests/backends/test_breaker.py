@@ -5,6 +5,8 @@ import pytest
 from backends.breaker import FAILURES_TO_OPEN, PROBE_EVERY_MS, Breaker
 from backends.errors import BackendUnavailable
 
+FAULT = BackendUnavailable("the store is tired")
+
 
 @pytest.fixture
 def breaker(clock) -> Breaker:
@@ -20,7 +22,7 @@ def opened(breaker) -> Breaker:
 def fail(breaker: Breaker, times: int) -> None:
     for _ in range(times):
         breaker.admit()
-        breaker.failed()
+        breaker.failed(FAULT)
 
 
 def admits(breaker: Breaker) -> bool:
@@ -72,7 +74,7 @@ def test_while_probes_fail_there_is_one_a_second(opened, clock):
         clock.advance(1)
         if admits(opened):
             admitted += 1
-            opened.failed()
+            opened.failed(FAULT)
     assert admitted == 10
     assert opened.is_open
 
@@ -108,7 +110,7 @@ def test_after_it_closed_it_takes_five_failures_again(opened):
 def test_failures_of_calls_that_were_in_flight_do_not_put_the_probe_off(opened, clock):
     clock.advance(900)
     for _ in range(1000):
-        opened.failed()
+        opened.failed(FAULT)
     clock.advance(100)
     assert admits(opened)
 
@@ -122,5 +124,5 @@ def test_a_jump_of_the_wall_clock_changes_nothing(opened, clock):
 
 
 def test_the_refusal_of_an_open_breaker_says_why(opened):
-    with pytest.raises(BackendUnavailable, match="left alone"):
+    with pytest.raises(BackendUnavailable, match=r"left alone .*: the store is tired"):
         opened.admit()

@@ -44,10 +44,12 @@ async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond
         until (now[1] - began[1]) * 1000000 + now[2] - began[2] > 3000
         return 1
     """
-    started = time.monotonic()
 
     async def seconds_until_answered() -> float:
-        await outcomes([connection.send("EVAL", busy_3_ms, 0, LARGE)])  # Redis reads few of these at once
+        started = time.monotonic()
+        await outcomes(
+            [connection.send("EVAL", busy_3_ms, 0, LARGE[:20_000])]
+        )  # Redis reads few of these at once
         return time.monotonic() - started
 
     seconds = await asyncio.gather(*(seconds_until_answered() for _ in range(200)))
