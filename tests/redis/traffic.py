@@ -5,6 +5,7 @@ import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from backends.errors import BackendError, BackendUnavailable
@@ -53,6 +54,10 @@ class Traffic:
         """From the first call that failed to the last."""
         faults = self.faults
         return faults[-1].ended - faults[0].began if faults else 0.0
+
+    @property
+    def usual_refusal_seconds(self) -> float:
+        return median(call.seconds for call in self.faults)
 
     def assert_faults_were_in_time(self) -> None:
         assert [call for call in self.faults if not isinstance(call.fault, BackendUnavailable)] == []

@@ -1,0 +1,175 @@
+"""Design, section 5: replicas that share a Redis whose master changes."""
+
+import asyncio
+from contextlib import contextmanager
+
+import pytest
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendError, BackendUnavailable
+from backends.interface import Entry
+from backends.settings import RedisSettings
+from tests.redis.conformance import RedisConformance, opened_redis
+from tests.redis.traffic import TABLE, traffic
+from tests.support.redis import Sentinels
+from tests.support.redis.observer import HOST, wait_for
+from tests.support.redis.sentinel import MASTER_NAME
+
+KEYS = [f"key-{number}" for number in range(8)]
+LONGEST_FAILOVER_SECONDS = 5
+
+
+@pytest.fixture(scope="module")
+def sentinels():
+    with Sentinels() as running:
+        yield running
+
+
+@pytest.fixture
+async def master(sentinels):
+    """A master with two replicas in step, whatever the test before did to them."""
+    settled = await asyncio.to_thread(sentinels.wait_until_settled)
+    others = [server for server in sentinels.servers if server is not settled]
+    await asyncio.to_thread(wait_for, lambda: all(_follows(each, settled) for each in others), "no replicas")
+    return settled
+
+
+def _follows(server, master):
+    role, *link = server.command("ROLE")
+    return role == b"slave" and link[:3] == [HOST.encode(), master.port, b"connected"]
+
+
+class TestSentinel(RedisConformance):
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def server(cls, sentinels):
+        cls.servers, cls.settings = (sentinels.wait_until_settled(),), {"url": sentinels.url}
+
+
+@pytest.mark.parametrize(("fault", "end"), [("kill", "start"), ("stop", "resume")])
+async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, master, fault, end):
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+        getattr(master, fault)()
+        await running.until_failed()
+        heir = await asyncio.to_thread(sentinels.wait_until_settled)
+        assert heir is not master
+        await running.until_served()
+        failed = len(running.faults)
+        await asyncio.to_thread(getattr(master, end))
+        await asyncio.to_thread(wait_for, lambda: _follows(master, heir), "the old master does not follow")
+        await running.until_served()
+        assert len(running.faults) == failed
+    running.assert_faults_were_in_time()
+    assert running.outage_seconds < LONGEST_FAILOVER_SECONDS
+    assert running.usual_refusal_seconds < 0.001
+
+
+async def test_a_planned_failover_interrupts_calls_for_a_moment(sentinels, master):
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+        sentinels.sentinels[0].command("SENTINEL", "FAILOVER", MASTER_NAME)
+        await asyncio.to_thread(wait_for, lambda: sentinels.wait_until_settled() is not master, "no failover")
+        await running.until_served()
+    running.assert_faults_were_in_time()
+    assert running.outage_seconds < 1
+
+
+async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sentinels, master):
+    """By hand, so that sentinels still name it: what it holds from then on may be older than what was put."""
+    heir = next(server for server in sentinels.servers if server is not master)
+    async with opened_redis(sentinels.url) as store:
+        await store.entries.put(TABLE, "k", Entry(b"1", None))
+        master.command("REPLICAOF", HOST, heir.port)
+        try:
+            async with asyncio.timeout(2):
+                while not await _fault_of(store.entries.get(TABLE, "k")):
+                    with pytest.raises(BackendUnavailable, match="READONLY"):
+                        await store.entries.put(TABLE, "k", Entry(b"2", None))
+                    await asyncio.sleep(0.02)
+            for _ in range(10):
+                with pytest.raises(BackendUnavailable, match="the sentinels name a replica"):
+                    await store.entries.get(TABLE, "k")
+                await asyncio.sleep(0.02)
+        finally:
+            master.command("REPLICAOF", "NO", "ONE")
+        async with asyncio.timeout(2):
+            while await _fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
+                await asyncio.sleep(0.02)
+        assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
+
+
+async def test_one_sentinel_is_enough(sentinels, master):
+    first, second, _ = sentinels.sentinels
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+        with _gone(first, second):
+            await running.until_served()
+            master.command("CLIENT", "KILL", "TYPE", "normal")
+            await running.until_served()
+            async with opened_redis(sentinels.url) as late:
+                await late.entries.put(TABLE, "k", Entry(b"1", None))
+    running.assert_faults_were_in_time()
+    assert running.outage_seconds < 0.1
+
+
+async def test_without_sentinels_an_established_connection_serves_on_and_a_new_one_is_not_made(
+    sentinels, master, caplog
+):
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+        with _gone(*sentinels.sentinels):
+            late = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
+            fault = await _fault_of(late.entries.get(TABLE, "k"))
+            await late.close()
+            await running.until_served()
+    assert isinstance(fault, BackendUnavailable)
+    assert "no sentinel answers" in str(fault)
+    (line,) = (record for record in caplog.records if record.name == "kvs.redis")
+    assert line.fields["reason"] == str(fault)
+    assert running.faults == []
+
+
+async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
+    first, *_ = sentinels.sentinels
+    first.stop()
+    try:
+        async with opened_redis(sentinels.url) as store:
+            await store.entries.put(TABLE, "k", Entry(b"1", None))
+    finally:
+        first.resume()
+
+
+async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sentinels):
+    store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
+    fault = await _fault_of(store.entries.get(TABLE, "k"))
+    await store.close()
+    assert isinstance(fault, BackendUnavailable)
+    assert "no sentinel answers that knows where its master is" in str(fault)
+
+
+@pytest.mark.parametrize("after_seconds", [0, 0.0005, 0.005, 0.05])
+async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, after_seconds):
+    store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
+    calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in KEYS]
+    await asyncio.sleep(after_seconds)
+    await store.close()
+    faults = await asyncio.gather(*calls)
+    assert all(fault is None or isinstance(fault, BackendUnavailable) for fault in faults)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@contextmanager
+def _gone(*servers):
+    for server in servers:
+        server.kill()
+    try:
+        yield
+    finally:
+        for server in servers:
+            server.start()
+
+
+async def _fault_of(call):
+    try:
+        await call
+    except BackendError as fault:
+        return fault
+    return None
