@@ -55,11 +55,13 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
+_NO_COUNTER = "holds something else than a counter under this name"
 _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
     "DB index is out of range": (BackendMisconfigured, "has no database of this number"),
     "max number of clients reached": (BackendUnavailable, "accepts no more connections (maxclients)"),
-    "value is not an integer": (CorruptEntry, "holds something else than a counter under this name"),
+    "increment or decrement would overflow": (CorruptEntry, _NO_COUNTER),
+    "value is not an integer": (CorruptEntry, _NO_COUNTER),
 }
 """What the word ERR stands for, by what follows it."""
 

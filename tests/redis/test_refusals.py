@@ -243,5 +243,7 @@ async def test_a_node_of_a_cluster_is_not_taken_for_a_server_of_its_own(caplog):
             replies = [await gateway.put(f"{KEY} {number}", VALUE) for number in range(20)]
             assert {reply.status for reply in replies} <= {200, 503}
             await gateway.app.health.check()
-        expected = "the server is part of a cluster: redis+cluster:// is for those (MOVED)"
-        assert expected in reasons(caplog, "kvs.stores") | reasons(caplog, "kvs.health")
+        expected = "is part of a cluster: redis+cluster:// is for those (MOVED)"
+        assert any(
+            each.endswith(expected) for each in reasons(caplog, "kvs.stores") | reasons(caplog, "kvs.health")
+        )
