@@ -23,6 +23,7 @@ Reply = Any
 """What hiredis makes of RESP2: None, int, bytes, a list of these, or a `hiredis.ReplyError`."""
 
 DEADLINE_SECONDS = 0.25
+LOST = "the connection was lost"
 
 _SECOND_LOOK_SECONDS = 0.005
 _LONGEST_DOUBT_SECONDS = 0.04
@@ -124,7 +125,7 @@ class Connection(asyncio.Protocol):
             self.end(_NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        self._fail("the connection was lost")
+        self._fail(LOST)
 
     def _answer(self, value: Reply) -> None:
         if self._waiting:

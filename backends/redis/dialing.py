@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 import hiredis
 from msgspec import Struct
 
-from backends.errors import BackendUnavailable
-from backends.redis.connection import Argument, Connection
+from backends.errors import BackendMisconfigured, BackendUnavailable
+from backends.redis.connection import LOST, Argument, Connection
 from backends.redis.replies import fault_of
 from backends.redis.url import Address
 
@@ -71,9 +71,12 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
         async with asyncio.timeout(DIAL_SECONDS):
             _, connection = await loop.create_connection(Connection, address.host, address.port, ssl=tls)
     except TimeoutError:
-        raise BackendUnavailable("does not accept connections in time") from None
+        or_else = "" if tls is None else ", or does not speak TLS"
+        raise BackendUnavailable(f"does not accept connections in time{or_else}") from None
+    except ssl.SSLCertVerificationError:
+        raise BackendMisconfigured("its certificate is not trusted, or is for another host") from None
     except ssl.SSLError:
-        raise BackendUnavailable("does not speak TLS, or its certificate is not trusted") from None
+        raise BackendMisconfigured("does not speak TLS, or not as this gateway does") from None
     except (OSError, UnicodeError):  # the latter for a name that cannot be one of a host
         raise BackendUnavailable("cannot be reached") from None
     return connection
@@ -86,7 +89,14 @@ async def _introduce(connection: Connection, address: Address, access: Access) -
     if access.password:
         credentials = (access.user, access.password) if access.user else (access.password,)
         commands.insert(0, ("AUTH", *credentials))
-    for reply in await asyncio.gather(*(connection.send(*command) for command in commands)):
+    try:
+        replies = await asyncio.gather(*(connection.send(*command) for command in commands))
+    except BackendUnavailable:
+        if connection.fault != LOST:
+            raise
+        wish = "TLS (rediss://)" if access.tls is None else "a certificate of its client (tls-auth-clients)"
+        raise BackendUnavailable(f"hangs up before it answers, may want {wish}") from None
+    for reply in replies:
         if isinstance(reply, hiredis.ReplyError):
             raise fault_of(reply, address.host)
 

@@ -67,11 +67,9 @@ async def _ask(node: Address, connect: Connect) -> Owners:
     finally:
         connection.end("it has answered")
     if isinstance(reply, hiredis.ReplyError):
-        if str(reply).startswith("ERR"):
-            raise BackendMisconfigured("the server is not part of a cluster: redis:// is for those")
         raise fault_of(reply, node.host)
     if not reply:  # it was reset, or has not been introduced to the others yet
-        raise BackendMisconfigured("the server is part of a cluster that has no slots")
+        raise BackendMisconfigured("is part of a cluster that has no slots")
     return _owners(reply, node)
 
 

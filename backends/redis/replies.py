@@ -11,6 +11,8 @@ import hiredis
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, CorruptEntry, StoreFull
 from backends.redis.url import Address
 
+_OF_A_CLUSTER = "is part of a cluster: redis+cluster:// is for those"
+
 
 class MissingScript(BackendError):
     """The server does not know the script by its hash (NOSCRIPT): it was restarted, or is another one."""
@@ -31,7 +33,7 @@ class Redirected(BackendMisconfigured):
     """
 
     def __init__(self, address: Address, slot: int, *, is_asking: bool) -> None:
-        super().__init__("the server is part of a cluster: redis+cluster:// is for those (MOVED)")
+        super().__init__(f"{_OF_A_CLUSTER} (MOVED)")
         self.address = address
         self.slot = slot
         self.is_asking = is_asking
@@ -59,6 +61,11 @@ _NO_COUNTER = "holds something else than a counter under this name"
 _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
     "DB index is out of range": (BackendMisconfigured, "has no database of this number"),
+    "SELECT is not allowed in cluster mode": (BackendMisconfigured, _OF_A_CLUSTER),
+    "This instance has cluster support disabled": (
+        BackendMisconfigured,
+        "is not part of a cluster: redis:// is for those",
+    ),
     "max number of clients reached": (BackendUnavailable, "accepts no more connections (maxclients)"),
     "increment or decrement would overflow": (CorruptEntry, _NO_COUNTER),
     "value is not an integer": (CorruptEntry, _NO_COUNTER),
