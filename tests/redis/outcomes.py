@@ -14,5 +14,5 @@ async def outcomes(calls: Iterable[Awaitable]) -> list:
 def reasons(results: list) -> set[str]:
     """Why the calls failed that failed; no other exception than the ports' is let through."""
     failures = [result for result in results if isinstance(result, BaseException)]
-    assert all(type(failure) is BackendUnavailable for failure in failures), failures
+    assert all(isinstance(failure, BackendUnavailable) for failure in failures), failures
     return {str(failure) for failure in failures}

@@ -11,6 +11,7 @@ from tests.redis.replicas import clients_of, log_of, new_table, replicas, until_
 from tests.support.config import TABLE_TOKEN
 from tests.support.load import Answer, Load, client_of
 from tests.support.redis import RedisServer
+from tests.support.wire import signed_call
 
 LATEST_SECONDS = 0.3
 UNKNOWN_TOKEN = new_token()
@@ -132,3 +133,39 @@ async def test_a_killed_gateway_loses_nothing_that_it_acknowledged(server, tmp_p
     assert outcomes.keys() <= {200, 0}
     assert outcomes[0] <= 8
     assert outcomes[200] > 500
+
+
+async def test_connections_that_redis_closes_under_load_cost_the_calls_in_flight_and_no_more(
+    server, tmp_path
+):
+    async with replicas(server, tmp_path) as processes, clients_of(processes) as gateways:
+        async with Load(gateways, per_second=800) as load:
+            for _ in range(3):
+                await asyncio.sleep(1.2)
+                closing = time.monotonic()
+                await asyncio.to_thread(server.command, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+                closed = time.monotonic()
+                await asyncio.sleep(0.2)
+                refused = [answer for answer in load.since(closing - 0.2) if answer.status != 200]
+                assert len(refused) <= 16
+                assert all(answer.sent_at < closed + load.held_up for answer in refused)
+        await load.check_all()
+    assert_right_and_in_time(load)
+
+
+async def test_clients_that_go_away_in_the_middle_of_their_calls_disturb_nobody(server, tmp_path):
+    async def call_and_go(gateway, number: int) -> None:
+        for turn in range(60):
+            _, writer = await gateway.connect()
+            body = b'{"key": "key of a client that goes", "value": %d}' % turn
+            writer.write(signed_call(gateway, "put", body, extra=()))
+            await asyncio.sleep(0.0005 * (turn % (number + 2)))
+            writer.transport.abort()
+
+    async with replicas(server, tmp_path) as processes, clients_of(processes) as gateways:
+        async with Load(gateways) as load:
+            await asyncio.gather(*(call_and_go(gateways[0], number) for number in range(8)))
+        await load.check_all()
+        assert "unforeseen" not in processes[0].log.read_text()
+    assert load.lies == []
+    assert {answer.status for answer in load.answers} == {200}

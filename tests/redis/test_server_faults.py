@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 import time
 from functools import partial
 
@@ -16,7 +17,8 @@ from backends.redis.server import MAX_IN_FLIGHT, Server
 from backends.redis.url import Address
 from tests.redis.outcomes import outcomes, reasons
 from tests.support.link import HOST
-from tests.support.redis import RedisServer
+from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.tls import PASSWORD, USER
 from tests.support.wire import until
 
 RUNS_ON_UVLOOP_TOO = True
@@ -26,12 +28,22 @@ SLACK_SECONDS = 0.05
 SETTLED_SECONDS = 1.1
 """A connection that lasted for so long counts as a good one."""
 
+READONLY = "is a replica and refuses writes (READONLY)"
 COSTS_LITTLE_SECONDS = 0.001
 
 
-async def dial_at(port: int):
+PLAIN = Access("", "", 0, None)
+
+
+def access_to(server: RedisServer) -> Access:
+    if not isinstance(server, TlsServer):
+        return PLAIN
+    return Access(USER, PASSWORD, 0, ssl.create_default_context(cafile=server.ca_file))
+
+
+async def dial_at(port: int, access: Access = PLAIN):
     address = Address(HOST, port)
-    return address, await dial(address, Access("", "", 0, None))
+    return address, await dial(address, access)
 
 
 @pytest.fixture
@@ -39,8 +51,9 @@ async def kept(quiet_loop):
     """Keeps connected to a port; what the test does not close is closed."""
     opened = []
 
-    def kept(port: int) -> Server:
-        opened.append(Server("here", partial(dial_at, port), Breaker(SystemClock().monotonic_ms)))
+    def kept(port: int, access: Access = PLAIN) -> Server:
+        dialing = partial(dial_at, port, access)
+        opened.append(Server(NAME, dialing, Breaker(SystemClock().monotonic_ms)))
         return opened[-1]
 
     yield kept
@@ -49,10 +62,10 @@ async def kept(quiet_loop):
     await asyncio.sleep(0)
 
 
-@pytest.fixture
-def own_server():
+@pytest.fixture(params=[RedisServer, TlsServer])
+def own_server(request):
     """A server for one test, which may end it."""
-    with RedisServer() as server:
+    with request.param() as server:
         yield server
 
 
@@ -85,14 +98,14 @@ async def test_the_first_calls_wait_for_the_first_connection(kept, server):
 
 async def test_nobody_waits_for_a_server_that_was_never_there_longer_than_for_a_call(kept, own_server):
     own_server.kill()
-    kept_server = kept(own_server.port)
+    kept_server = kept(own_server.port, access_to(own_server))
     started = time.monotonic()
     assert reasons(await outcomes(kept_server.call("PING") for _ in range(50))) == {"cannot be reached"}
     assert time.monotonic() - started < SLACK_SECONDS
 
 
 async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own_server):
-    kept_server = await connected(kept(own_server.port))
+    kept_server = await connected(kept(own_server.port, access_to(own_server)))
     own_server.kill()
     with pytest.raises(BackendUnavailable):
         await kept_server.call("PING")
@@ -106,7 +119,7 @@ async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own
 
 
 async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
-    kept_server = await connected(kept(own_server.port))
+    kept_server = await connected(kept(own_server.port, access_to(own_server)))
     own_server.stop()
     started = time.monotonic()
     for _ in range(5):
@@ -165,6 +178,26 @@ async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, s
     await asyncio.sleep(2)
     await flapping.close()
     assert 3 <= attempts <= 12
+
+
+async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_and_again(quiet_loop):
+    attempts = 0
+
+    async def dial_and_count():
+        nonlocal attempts
+        attempts += 1
+        return await dial_at(server.port)
+
+    with RedisServer() as server:
+        server.command("REPLICAOF", HOST, 1)
+        replica = Server(NAME, dial_and_count, Breaker(SystemClock().monotonic_ms))
+        started = time.monotonic()
+        while time.monotonic() - started < 2.5:
+            assert reasons(await outcomes([replica.call("SET", "k", "v")])) == {READONLY}
+            assert await replica.call("GET", "nothing-there") is None
+            await asyncio.sleep(0.01)
+        await replica.close()
+    assert attempts == 3  # at first, and once a second
 
 
 async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept, link):
