@@ -84,6 +84,7 @@ class ClusterOfMasters:
         self._fault: BackendError | None = None
         self._decided = asyncio.Event()
         self._is_stale = asyncio.Event()
+        self._is_closed = False
         self._refresher = asyncio.create_task(self._keep_fresh())
         self._retiring: set[asyncio.Task[None]] = set()
 
@@ -118,9 +119,10 @@ class ClusterOfMasters:
             raise
 
     async def close(self) -> None:
+        self._is_closed = True
         self._refresher.cancel()
         await asyncio.wait([self._refresher, *self._retiring])
-        for server in self._servers.values():
+        for server in list(self._servers.values()):
             await server.close()
 
     async def _first_owner(self, slot: int) -> Server:
@@ -177,6 +179,8 @@ class ClusterOfMasters:
     def _server_at(self, address: Address) -> Server:
         server = self._servers.get(address)
         if server is None:
+            if self._is_closed:
+                raise BackendUnavailable("the store was closed")
             server = Server(str(address), partial(self._dial, address), self._new_breaker())
             self._servers[address] = server
         return server

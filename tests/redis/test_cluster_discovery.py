@@ -98,15 +98,34 @@ async def test_a_node_that_joins_takes_part(lonely_node):
     keys = [f"{{tag}}{number}" for number in range(4)]
     with Cluster(masters=1) as small:
         async with opened_redis(small.url) as store, traffic(store, keys) as running:
-            lonely_node.command("CLUSTER", "MEET", HOST, small.nodes[0].port)
-            small.nodes.append(lonely_node)
-            await asyncio.to_thread(wait_for, lambda: all(map(_has_met_another, small.nodes)), "none meets")
-            await asyncio.to_thread(small.wait_until_whole)
+            await asyncio.to_thread(_join, small, lonely_node)
             await asyncio.to_thread(small.move_slot, small.slot_of(keys[0]), lonely_node)
             await running.until_served()
             assert lonely_node.command("CLUSTER", "COUNTKEYSINSLOT", small.slot_of(keys[0])) == len(keys)
     assert running.faults == []
     assert running.lost == []
+
+
+async def test_a_store_that_is_closed_while_calls_find_new_nodes_leaves_no_task(lonely_node, quiet_loop):
+    """A slot on its way to a node that has none yet, of which a store hears by and by."""
+    with Cluster(masters=1) as small:
+        await asyncio.to_thread(_join, small, lonely_node)
+        small.slot_move(small.slot_of("{tag}"), lonely_node).begin()
+        for step in range(30):
+            async with opened_redis(small.url) as store:
+                keys = (f"{{tag}}{number}" for number in range(100))
+                calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in keys]
+                await asyncio.sleep(step / 10_000)
+            faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
+            assert all(isinstance(fault, BackendUnavailable) for fault in faults)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def _join(cluster, node):
+    node.command("CLUSTER", "MEET", HOST, cluster.nodes[0].port)
+    cluster.nodes.append(node)
+    wait_for(lambda: all(map(_has_met_another, cluster.nodes)), "the nodes do not meet")
+    cluster.wait_until_whole()
 
 
 def _has_met_another(node):
