@@ -62,6 +62,19 @@ async def test_a_replica_takes_over_without_a_restart(needs_all_slots, fault, en
         assert _touched(running) == its_keys
 
 
+async def test_a_planned_failover_fails_no_call_and_loses_no_write():
+    with Cluster(replicas_each=1) as cluster:
+        replica = cluster.nodes[MASTERS]
+        async with _traffic_on(cluster) as running:
+            replica.command("CLUSTER", "FAILOVER")
+            await asyncio.to_thread(wait_for, lambda: replica.command("ROLE")[0] == b"master", "no failover")
+            await running.until_served()
+            await asyncio.to_thread(cluster.wait_until_whole)
+            await running.until_served()
+    assert running.faults == []
+    assert running.lost == []
+
+
 async def test_without_a_replica_the_slots_of_a_dead_master_are_refused_at_once_and_others_served():
     with Cluster(cluster_require_full_coverage="no") as cluster:
         witness, victim, _ = cluster.nodes
