@@ -7,10 +7,10 @@ from backends.redis.topology import Topology
 
 _CHARGE = Script("""
 local charges = redis.call('INCR', KEYS[1])
-local closes_in_ms = redis.call('PTTL', KEYS[1])
-if closes_in_ms < 0 then
+local closes_in_ms = redis.call('PTTL', KEYS[1]) + 1
+if closes_in_ms < 1 then
     closes_in_ms = tonumber(ARGV[2])
-    redis.call('PEXPIRE', KEYS[1], closes_in_ms)
+    redis.call('PEXPIRE', KEYS[1], closes_in_ms - 1)
 end
 if charges > tonumber(ARGV[1]) then
     redis.call('DECR', KEYS[1])
@@ -19,7 +19,8 @@ end
 return {1, closes_in_ms}
 """)
 """Counts and tells how long the window stays open. A counter without a time to live is new, or has
-lost it (PERSIST, a restored dump) and gets a window of full length."""
+lost it (PERSIST, a restored dump) and gets a window of full length. Redis keeps a key through the whole
+millisecond in which its time is up, hence the one more and the one less."""
 
 
 class RedisWindowCounter:
