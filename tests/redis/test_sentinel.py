@@ -146,7 +146,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
 
 
 @pytest.mark.parametrize("after_seconds", [0, 0.0005, 0.005, 0.05])
-async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, after_seconds):
+async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop, after_seconds):
     store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
     calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in KEYS]
     await asyncio.sleep(after_seconds)
