@@ -1,0 +1,10 @@
+"""DynamoDB for tests: real engines over HTTP that leave nothing behind, and an endpoint that answers as told.
+
+Engines are synchronous, which suits fixtures of any scope; what waits, `start` above all, belongs into
+`asyncio.to_thread` where a gateway runs in the same loop. The endpoint runs in the loop of its test.
+"""
+
+from tests.support.dynamodb.endpoint import Call, ScriptedEndpoint
+from tests.support.dynamodb.engines import Ministack
+
+__all__ = ["Call", "Ministack", "ScriptedEndpoint"]
