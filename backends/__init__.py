@@ -8,7 +8,7 @@ from typing import assert_never
 
 from backends.clock import Clock
 from backends.interface import Backend
-from backends.settings import MemorySettings, RedisSettings, StoreSettings
+from backends.settings import DynamoSettings, MemorySettings, RedisSettings, StoreSettings
 
 __all__ = ["open_backend"]
 
@@ -24,5 +24,9 @@ async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
             from backends.redis.backend import RedisBackend  # noqa: PLC0415 - see above
 
             return RedisBackend(settings, clock)
+        case DynamoSettings():
+            from backends.dynamodb.backend import DynamoBackend  # noqa: PLC0415 - see above
+
+            return DynamoBackend(settings, clock)
         case _ as unreachable:
             assert_never(unreachable)

@@ -50,4 +50,16 @@ class RedisSettings(_Settings, frozen=True, kw_only=True, tag="redis"):
             yield "ca_file", "names a file that cannot be read, or holds no certificate"
 
 
-StoreSettings = MemorySettings | RedisSettings
+class DynamoSettings(_Settings, frozen=True, kw_only=True, tag="dynamodb"):
+    """One table; credentials are found as AWS SDKs find them."""
+
+    table: Annotated[
+        str, Meta(pattern=r"^(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[A-Za-z0-9._-]{3,255}\Z")
+    ]
+    region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+    endpoint_url: Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?\Z")] | None = None
+    create_table: bool = False
+    strong_reads: bool = True
+
+
+StoreSettings = MemorySettings | RedisSettings | DynamoSettings

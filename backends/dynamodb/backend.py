@@ -1,0 +1,69 @@
+"""The three ports on DynamoDB."""
+
+import asyncio
+import logging
+from urllib.parse import urlsplit
+
+from backends.breaker import Breaker
+from backends.clock import Clock
+from backends.dynamodb.client import Action, Client
+from backends.dynamodb.counters import DynamoWindowCounter
+from backends.dynamodb.credentials import FreshCredentials
+from backends.dynamodb.entries import DynamoEntryStore
+from backends.dynamodb.records import DynamoRecordStore
+from backends.dynamodb.schema import window_key
+from backends.dynamodb.signing import Signer
+from backends.dynamodb.table import prepare_table
+from backends.dynamodb.transport import AiohttpTransport
+from backends.errors import BackendError, BackendUnavailable
+from backends.settings import DynamoSettings
+
+log = logging.getLogger("kvs.dynamodb")
+
+_PREPARE_AGAIN_SECONDS = 0.5
+
+
+class DynamoBackend:
+    """Any number of replicas may open the same one. The table is looked after in the background."""
+
+    name = "dynamodb"
+
+    def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
+        url = settings.endpoint_url or f"https://dynamodb.{settings.region}.amazonaws.com"
+        self._settings = settings
+        self._transport = AiohttpTransport(f"{url.rstrip('/')}/")
+        self._credentials = FreshCredentials()
+        signer = Signer(settings.region, urlsplit(url).netloc, clock.wall_ms)
+        self._client = Client(self._transport.post, signer, self._credentials, Breaker(clock.monotonic_ms))
+        self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
+        self.counters = DynamoWindowCounter(self._client, settings.table, clock.wall_ms)
+        self.records = DynamoRecordStore(self._client, settings.table)
+        self._unprepared: BackendError | None = BackendUnavailable("the table is being looked at")
+        self._preparing = asyncio.create_task(self._prepare())
+
+    async def ping(self) -> None:
+        """Half a read unit, once the table was found to be as it should."""
+        if self._unprepared is not None:
+            raise type(self._unprepared)(*self._unprepared.args)
+        await self._client.call(Action.GET, {"TableName": self._settings.table, "Key": window_key("ping")})
+
+    async def close(self) -> None:
+        self._preparing.cancel()
+        await asyncio.wait([self._preparing])
+        await self._credentials.close()
+        await self._transport.close()
+
+    async def _prepare(self) -> None:
+        """Until it succeeds, so that what an operator mends takes effect without a restart."""
+        reason = ""
+        while self._unprepared is not None:
+            try:
+                await prepare_table(self._settings)
+                self._unprepared = None
+            except BackendError as fault:
+                self._unprepared = fault
+                if str(fault) != reason:
+                    reason = str(fault)
+                    fields = {"table": self._settings.table, "reason": reason}
+                    log.error("the DynamoDB table cannot be used", extra={"fields": fields})
+                await asyncio.sleep(_PREPARE_AGAIN_SECONDS)
