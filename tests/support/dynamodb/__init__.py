@@ -5,6 +5,15 @@ Engines are synchronous, which suits fixtures of any scope; what waits, `start` 
 """
 
 from tests.support.dynamodb.endpoint import Call, ScriptedEndpoint
-from tests.support.dynamodb.engines import Ministack
+from tests.support.dynamodb.engines import ENGINES, DynamoDbLocal, Ministack, MotoServer
+from tests.support.dynamodb.process import EngineProcess
 
-__all__ = ["Call", "Ministack", "ScriptedEndpoint"]
+__all__ = [
+    "ENGINES",
+    "Call",
+    "DynamoDbLocal",
+    "EngineProcess",
+    "Ministack",
+    "MotoServer",
+    "ScriptedEndpoint",
+]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import EndpointConnectionError, HTTPClientError
 
 from tests.support.dynamodb.observer import Observer
 from tests.support.redis.observer import HOST, wait_for
@@ -30,6 +30,11 @@ class EngineProcess(abc.ABC):
         self.directory = Path(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
         self._has_answered = False
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Why it cannot be run here, if that is so."""
+        return None
 
     @abc.abstractmethod
     def command(self) -> Sequence[str]:
@@ -108,7 +113,7 @@ class EngineProcess(abc.ABC):
             self._look_into_the_early_end()
         try:
             self.observer.client.list_tables()
-        except HTTPClientError:
+        except (EndpointConnectionError, HTTPClientError):
             return False
         self._has_answered = True
         return True
