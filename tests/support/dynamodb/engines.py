@@ -1,19 +1,42 @@
 """The engines that tests run on, and where they are known to differ from DynamoDB."""
 
+import enum
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from tests.support.dynamodb.observer import REGION
 from tests.support.dynamodb.process import EngineProcess
 from tests.support.redis.observer import HOST
 
 
+class Trait(enum.Enum):
+    """What DynamoDB does and not every engine; the tests notice an engine that has learned it."""
+
+    BATCH_LIMIT = "a batch of 26 is refused"
+    CAPACITY = "consumed capacity is told as it is charged"
+    CHECKSUM_OF_ERRORS = "errors carry a checksum, too"
+    CONNECTIONS_STAY = "a connection carries more than one call"
+    ERROR_NAMESPACE = "errors name their type with its namespace"
+    TTL_ONCE = "time to live cannot be enabled twice"
+
+
+# What differs in all of them: none checks a signature, a permission or the end of credentials, nothing is
+# throttled, no item of a batch is left unprocessed, a table is active as soon as it is made, and reads are
+# strong without `ConsistentRead`. All of that is for the scripted endpoint. What has expired DynamoDB keeps
+# for up to days, and forever if that was more than five years ago; each engine says how long it does.
+
+
 class Ministack(EngineProcess):
-    """The quickest; collects expired items within a minute."""
+    """The quickest. Collects every minute what is expired, however long it has been."""
 
     name = "ministack"
+    differences: ClassVar[Mapping[enum.Enum, str]] = {
+        Trait.ERROR_NAMESPACE: "it gives the name alone; clients look behind the last #",
+        Trait.TTL_ONCE: "it sets what was set before",
+    }
 
     def command(self) -> Sequence[str]:
         return [sys.executable, "-m", "ministack"]
@@ -34,18 +57,30 @@ class Ministack(EngineProcess):
 
 
 class MotoServer(EngineProcess):
-    """A second opinion in Python."""
+    """A second opinion in Python, asked one thing at a time. Collects nothing."""
 
     name = "moto"
+    differences: ClassVar[Mapping[enum.Enum, str]] = {
+        Trait.BATCH_LIMIT: "it counts the items to put, not those to delete",
+        Trait.CAPACITY: "it charges one unit for each write and half a unit for each read",
+        Trait.CONNECTIONS_STAY: "its server closes each connection after the answer",
+        Trait.TTL_ONCE: "it sets what was set before",
+    }
 
     def command(self) -> Sequence[str]:
-        return [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self.port)]
+        return [sys.executable, "-P", str(Path(__file__).with_name("moto_in_turn.py")), HOST, str(self.port)]
 
 
 class DynamoDbLocal(EngineProcess):
-    """AWS's own, in memory. `make test` installs it where that is possible."""
+    """AWS's own, in memory. Collects every ten seconds what is expired, but not for more than five years.
+
+    `make test` installs it where that is possible.
+    """
 
     name = "DynamoDB Local"
+    differences: ClassVar[Mapping[enum.Enum, str]] = {
+        Trait.CHECKSUM_OF_ERRORS: "only good answers carry one",
+    }
     _installed = Path(sys.prefix, "dynamodb-local")
 
     @classmethod

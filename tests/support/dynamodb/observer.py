@@ -11,6 +11,12 @@ from botocore.config import Config
 REGION = "eu-central-1"
 ACCESS_KEY_ID = "AKIDOFTHETESTS"
 SECRET_ACCESS_KEY = "secret-of-the-tests"
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": ACCESS_KEY_ID,
+    "AWS_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""For who shall see the tables that the observer sees: engines keep those of regions and accounts apart."""
 
 
 class Observer:

@@ -1,12 +1,13 @@
 """A DynamoDB engine in a process of its own."""
 
 import abc
+import enum
 import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from botocore.exceptions import EndpointConnectionError, HTTPClientError
 
@@ -21,7 +22,9 @@ class EngineProcess(abc.ABC):
     One process may serve any number of tests: a table name of its own keeps them apart.
     """
 
-    name: str
+    name: ClassVar[str]
+    differences: ClassVar[Mapping[enum.Enum, str]] = {}
+    """Where it is known not to do what DynamoDB does, with the reason."""
     seconds_to_start = 30.0
 
     def __init__(self) -> None:

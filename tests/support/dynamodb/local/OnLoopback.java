@@ -5,13 +5,13 @@ import software.amazon.dynamodb.services.local.server.LocalDynamoDBRequestHandle
 import software.amazon.dynamodb.services.local.server.LocalDynamoDBServerHandler;
 
 /**
- * DynamoDB Local in memory on a port of 127.0.0.1; its own program listens on all interfaces. Without a port it
- * only shows that it could.
+ * DynamoDB Local in memory, with one set of tables for all callers, on a port of 127.0.0.1; its own program
+ * listens on all interfaces. Without a port it only shows that it could.
  */
 public final class OnLoopback {
     public static void main(String[] arguments) {
         try {
-            var engine = new LocalDynamoDBRequestHandler(0, true, null, false, false);
+            var engine = new LocalDynamoDBRequestHandler(0, true, null, true, false);
             if (arguments.length == 0) {
                 System.exit(0);
             }
