@@ -1,0 +1,87 @@
+"""What is asked of every store, asked of two replicas on one DynamoDB table, whatever engine serves it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import ClassVar
+from uuid import uuid4
+
+import pytest
+
+from backends import open_backend
+from backends.clock import Clock, SystemClock
+from backends.dynamodb import client
+from backends.errors import BackendError
+from backends.interface import Backend
+from backends.settings import DynamoSettings
+from tests.backends.conformance import StoreConformance
+from tests.backends.conformance_base import Opened
+from tests.support.clock import FakeClock
+from tests.support.dynamodb import ENVIRONMENT, REGION, EngineProcess
+
+
+@contextmanager
+def suited_to_engines() -> Iterator[None]:
+    """Credentials where AWS SDKs look first, and the patience that engines in one slow process need."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ENVIRONMENT.items():
+            patch.setenv(name, value)
+        patch.setattr(client, "ATTEMPT_SECONDS", 20.0)
+        patch.setattr(client, "CALL_SECONDS", 30.0)
+        yield
+
+
+@asynccontextmanager
+async def opened_dynamodb(
+    endpoint_url: str, table: str, clock: Clock | None = None, **settings
+) -> AsyncIterator[Backend]:
+    """A replica's store, once it answers."""
+    settings = {"create_table": True, **settings}
+    chosen = DynamoSettings(table=table, region=REGION, endpoint_url=endpoint_url, **settings)
+    backend = await open_backend(chosen, clock or SystemClock())
+    try:
+        await _first_answer(backend)
+        yield backend
+    finally:
+        await backend.close()
+
+
+async def _first_answer(backend: Backend) -> None:
+    for _ in range(500):
+        try:
+            return await backend.ping()
+        except BackendError as error:
+            fault = error
+            await asyncio.sleep(0.02)
+    raise AssertionError(f"DynamoDB does not answer: {fault}")
+
+
+class DynamoConformance(StoreConformance):
+    """A class of tests sets `engine` for the time that it runs; all share a table, as replicas do."""
+
+    engine: ClassVar[EngineProcess]
+    table: ClassVar[str]
+
+    @asynccontextmanager
+    async def open_store(self) -> AsyncIterator[Opened]:
+        clock = FakeClock()
+        here = (self.engine.endpoint_url, self.table, clock)
+        async with opened_dynamodb(*here) as one, opened_dynamodb(*here) as other:
+            yield Opened((one, other), clock.wall_ms, _advancing(clock), self._left_over)
+
+    async def _left_over(self) -> int:
+        """Entries and records; counters leave by themselves."""
+        items = await asyncio.to_thread(self.engine.observer.scan, self.table)
+        return sum(not item["pk"]["S"].startswith("w#") for item in items)
+
+
+def _advancing(clock: FakeClock):
+    async def pass_time(ms: int) -> None:
+        clock.advance(ms)
+
+    return pass_time
+
+
+def new_table() -> str:
+    """A name that nobody has used."""
+    return f"kvs-{uuid4().hex}"

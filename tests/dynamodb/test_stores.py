@@ -1,0 +1,31 @@
+"""Design, section 5: the DynamoDB store does what is asked of every store, on every engine there is."""
+
+import pytest
+
+from tests.dynamodb.conformance import DynamoConformance, new_table, suited_to_engines
+from tests.support.dynamodb import DynamoDbLocal, EngineProcess, Ministack, MotoServer
+
+
+class _OnEngine(DynamoConformance):
+    kind: type[EngineProcess]
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def started(cls):
+        if reason := cls.kind.missing():
+            pytest.skip(f"{cls.kind.name}: {reason}")
+        with suited_to_engines(), cls.kind() as cls.engine:
+            cls.table = new_table()
+            yield
+
+
+class TestMinistack(_OnEngine):
+    kind = Ministack
+
+
+class TestMoto(_OnEngine):
+    kind = MotoServer
+
+
+class TestDynamoDbLocal(_OnEngine):
+    kind = DynamoDbLocal
