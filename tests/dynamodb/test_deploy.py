@@ -1,4 +1,4 @@
-"""`deploy/dynamodb` makes the table that the gateway asks for, and allows what the gateway does and no more."""
+"""`deploy/dynamodb` makes the table that the gateway asks for, and allows what it does and no more."""
 
 from pathlib import Path
 from typing import Any
