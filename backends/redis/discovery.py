@@ -39,11 +39,20 @@ class Sentinels:
             host, port = await self._sentinel.discover_master(self._master)
         except (RedisError, OSError):
             raise BackendUnavailable("no sentinel answers that knows where its master is") from None
+        finally:
+            _heed_cancellation()
         return Address(host, port)
 
     async def close(self) -> None:
         """Give the connections back."""
         await self._sentinel.aclose()
+
+
+def _heed_cancellation() -> None:
+    """Before Python 3.12, `asyncio.wait_for`, which redis-py waits with, may lose a cancellation."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
