@@ -12,6 +12,7 @@ from backends.redis.topology import Topology
 
 _VERSION_LENGTH = 32
 _LISTED_PER_STEP = 500
+_FOREIGN = "a record in Redis was not written by this gateway"
 
 _SWAP = Script("""
 local current = redis.call('HGET', KEYS[1], ARGV[1])
@@ -57,10 +58,17 @@ class RedisRecordStore:
             if cursor == b"0":
                 break
         for name in sorted(found):
-            yield name.decode(), _record(found[name])
+            yield _text(name), _record(found[name])
 
 
 def _record(stored: bytes) -> Record:
     if len(stored) < _VERSION_LENGTH:
-        raise CorruptEntry("a record in Redis was not written by this gateway")
-    return Record(stored[_VERSION_LENGTH:], stored[:_VERSION_LENGTH].decode())
+        raise CorruptEntry(_FOREIGN)
+    return Record(stored[_VERSION_LENGTH:], _text(stored[:_VERSION_LENGTH]))
+
+
+def _text(stored: bytes) -> str:
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        raise CorruptEntry(_FOREIGN) from None

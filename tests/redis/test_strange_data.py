@@ -126,3 +126,20 @@ async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_t
             await store.records.swap("a", b"1", None)
         with pytest.raises(CorruptEntry):
             [record async for record in store.records.list("")]
+
+
+@pytest.mark.parametrize("foreign", [b"", b"x" * 31, b"\xff" * 100])
+async def test_what_is_no_record_is_not_taken_for_one(server, foreign):
+    server.command("HSET", "kvs:records", "n", foreign)
+    async with opened_redis(server.url) as store:
+        with pytest.raises(CorruptEntry):
+            await store.records.read("n")
+        with pytest.raises(CorruptEntry):
+            _ = [each async for each in store.records.list("")]
+
+
+async def test_a_record_whose_name_is_no_text_is_not_taken_for_one(server):
+    server.command("HSET", "kvs:records", b"\xff", b"x" * 100)
+    async with opened_redis(server.url) as store:
+        with pytest.raises(CorruptEntry):
+            _ = [each async for each in store.records.list("")]
