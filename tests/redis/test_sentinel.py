@@ -8,7 +8,7 @@ import pytest
 
 from backends import open_backend
 from backends.clock import SystemClock
-from backends.errors import BackendError, BackendUnavailable
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.settings import RedisSettings
 from tests.redis.conformance import RedisConformance, opened_redis
@@ -150,8 +150,17 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
     store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
     fault = await _fault_of(store.entries.get(TABLE, "k"))
     await store.close()
-    assert isinstance(fault, BackendUnavailable)
-    assert "no sentinel answers that knows where its master is" in str(fault)
+    assert isinstance(fault, BackendMisconfigured)
+    assert str(fault) == "the sentinels know no master of this name"
+
+
+async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
+    url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
+    store = await open_backend(RedisSettings(url=url), SystemClock())
+    fault = await _fault_of(store.entries.get(TABLE, "k"))
+    await store.close()
+    assert isinstance(fault, BackendMisconfigured)
+    assert "is not a sentinel" in str(fault)
 
 
 async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):
