@@ -41,7 +41,7 @@ class RedisBackend:
         try:
             await self._topology.call(self._keys.ping, "SET", self._keys.ping, "", "PX", _PING_TTL_MS)
         except StoreFull:
-            return  # what is stored can still be read and deleted
+            return  # only puts are refused then
 
     async def close(self) -> None:
         await self._topology.close()

@@ -15,6 +15,7 @@ _LISTED_PER_STEP = 500
 _FOREIGN = "a record in Redis was not written by this gateway"
 
 _SWAP = Script("""
+redis.call('HDEL', KEYS[1], '')
 local current = redis.call('HGET', KEYS[1], ARGV[1])
 local version = current and string.sub(current, 1, 32) or ''
 if version ~= ARGV[2] then
@@ -28,7 +29,8 @@ end
 return 1
 """)
 """Name, expected version (empty: absent), and what to write (empty: remove). In one hash, so that a list
-need not walk through all entries, and so that a slot that moves takes all records with it at once."""
+need not walk through all entries, and so that a slot that moves takes all records with it at once. The HDEL
+changes nothing, but after it a script may go on at `maxmemory`: who has to make room needs the directory."""
 
 
 class RedisRecordStore:
