@@ -25,7 +25,7 @@ class Health:
     def __init__(self, dependencies: Mapping[str, Backend], *, strict: bool) -> None:
         self._dependencies = dependencies
         self._strict = strict
-        self._up = dict.fromkeys(dependencies, False)
+        self._up: dict[str, bool | None] = dict.fromkeys(dependencies)
         self._reached_all = False
         self.draining = False
 
@@ -39,7 +39,7 @@ class Health:
 
     def dependencies(self) -> dict[str, bool]:
         """Which dependencies answered when last asked."""
-        return dict(self._up)
+        return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
 
     async def check(self) -> None:
         """Ask each store once; changes are logged."""

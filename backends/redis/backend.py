@@ -10,7 +10,7 @@ from backends.errors import StoreFull
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
-from backends.redis.discovery import Sentinels
+from backends.redis.discovery import find_master
 from backends.redis.entries import RedisEntryStore
 from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
@@ -29,8 +29,7 @@ class RedisBackend:
 
     def __init__(self, settings: RedisSettings, clock: Clock) -> None:
         url = parse_url(settings.url)
-        self._sentinels = Sentinels(url, settings.ca_file) if url.layout is Layout.SENTINEL else None
-        self._topology = _topology(url, settings.ca_file, self._sentinels, clock)
+        self._topology = _topology(url, settings.ca_file, clock)
         self._keys = Keys(settings.prefix)
         self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
         self.counters = RedisWindowCounter(self._topology, self._keys)
@@ -42,23 +41,22 @@ class RedisBackend:
         try:
             await self._topology.call(self._keys.ping, "SET", self._keys.ping, "", "PX", _PING_TTL_MS)
         except StoreFull:
-            return  # what is stored can still be read and deleted
+            return  # only puts are refused then
 
     async def close(self) -> None:
         await self._topology.close()
-        if self._sentinels is not None:
-            await self._sentinels.close()
 
 
-def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, clock: Clock) -> Topology:
+def _topology(url: RedisUrl, ca_file: str | None, clock: Clock) -> Topology:
     tls = ssl.create_default_context(cafile=ca_file) if url.is_tls else None
     access = Access(url.user, url.password, url.database, tls)
+    anonymous = Access("", "", 0, tls)
 
     async def dial_at(address: Address) -> tuple[Address, Connection]:
         return address, await dial(address, access, warn_of_eviction)
 
-    async def dial_master(sentinels: Sentinels) -> tuple[Address, Connection]:
-        address = await sentinels.master()
+    async def dial_master() -> tuple[Address, Connection]:
+        address = await find_master(url.master, url.addresses, partial(dial, access=anonymous))
         return address, await dial(address, access, refuse_replica, warn_of_eviction)
 
     new_breaker = partial(Breaker, clock.monotonic_ms)
@@ -67,8 +65,7 @@ def _topology(url: RedisUrl, ca_file: str | None, sentinels: Sentinels | None, c
             (address,) = url.addresses
             return OneMaster(Server(str(address), partial(dial_at, address), new_breaker()))
         case Layout.SENTINEL:
-            assert sentinels is not None
-            return OneMaster(Server(f"master {url.master}", partial(dial_master, sentinels), new_breaker()))
+            return OneMaster(Server(f"master {url.master}", dial_master, new_breaker()))
         case Layout.CLUSTER:
             return ClusterOfMasters(url.addresses, partial(dial, access=access), dial_at, new_breaker)
         case _ as unreachable:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
+from socket import gaierror
 
 import hiredis
 from msgspec import Struct
@@ -77,7 +78,9 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
         raise BackendMisconfigured("its certificate is not trusted, or is for another host") from None
     except ssl.SSLError:
         raise BackendMisconfigured("does not speak TLS, or not as this gateway does") from None
-    except (OSError, UnicodeError):  # the latter for a name that cannot be one of a host
+    except (gaierror, UnicodeError):  # the latter for what cannot be the name of a host
+        raise BackendUnavailable("has a host name that nobody knows") from None
+    except OSError:
         raise BackendUnavailable("cannot be reached") from None
     return connection
 

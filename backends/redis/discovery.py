@@ -1,19 +1,17 @@
-"""Who serves what: sentinels are asked through redis-py, nodes of a cluster as they are asked all else."""
+"""Who serves what: asked of sentinels and of the nodes of a cluster, over connections like all others."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from binascii import crc_hqx
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 import hiredis
-from redis.asyncio import Sentinel
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
-from backends.redis.connection import DEADLINE_SECONDS, Connection, deadline
+from backends.redis.connection import DEADLINE_SECONDS, Connection, Reply, deadline
 from backends.redis.replies import fault_of
-from backends.redis.url import Address, RedisUrl
+from backends.redis.url import Address
 
 SLOTS = 16_384
 
@@ -22,37 +20,44 @@ Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 Owners = list[Address | None]
 """The master of each slot of a cluster; None where a slot has none."""
 
+Answer = TypeVar("Answer")
 
-class Sentinels:
-    """The sentinels of one master."""
 
-    def __init__(self, url: RedisUrl, ca_file: str | None) -> None:
-        self._master = url.master
-        self._sentinel = Sentinel(  # type: ignore[no-untyped-call]
-            [(address.host, address.port) for address in url.addresses],
-            sentinel_kwargs=_options(url, ca_file),
-        )
+def slot_of(key: bytes) -> int:
+    """The slot of a key: of what stands in its first braces, if anything does, else of all of it.
 
-    async def master(self) -> Address:
-        """Where the master is now. Raises BackendUnavailable."""
-        try:
-            host, port = await self._sentinel.discover_master(self._master)
-        except (RedisError, OSError):
-            raise BackendUnavailable("no sentinel answers that knows where its master is") from None
-        return Address(host, port)
+    https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
+    """
+    _, opened, rest = key.partition(b"{")
+    tag, closed, _ = rest.partition(b"}")
+    return crc_hqx(tag if opened and closed and tag else key, 0) % SLOTS
 
-    async def close(self) -> None:
-        """Give the connections back."""
-        await self._sentinel.aclose()
+
+async def find_master(name: str, sentinels: Iterable[Address], connect: Connect) -> Address:
+    """Where the master is, by the first of `sentinels` that knows. Raises BackendError."""
+    return await _ask(sentinels, connect, partial(_ask_for_master, name), "no sentinel answers")
 
 
 async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
     """Which master serves each slot, by the first of `nodes` that knows. Raises BackendError."""
-    fault: BackendError = BackendUnavailable("no node of the cluster answers")
+    return await _ask(nodes, connect, _ask_for_owners, "no node of the cluster answers")
+
+
+async def _ask(
+    nodes: Iterable[Address],
+    connect: Connect,
+    ask: Callable[[Connection, Address], Awaitable[Answer]],
+    nobody: str,
+) -> Answer:
+    fault: BackendError = BackendUnavailable(nobody)
     for node in nodes:
         try:
             async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
-                return await _ask(node, connect)
+                connection = await connect(node)
+                try:
+                    return await ask(connection, node)
+                finally:
+                    connection.end("it has answered")
         except BackendUnavailable:
             continue
         except BackendError as refusal:  # says more than that another did not answer
@@ -60,12 +65,20 @@ async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
     raise fault
 
 
-async def _ask(node: Address, connect: Connect) -> Owners:
-    connection = await connect(node)
-    try:
-        reply = await connection.send("CLUSTER", "SLOTS")
-    finally:
-        connection.end("it has answered")
+async def _ask_for_master(name: str, connection: Connection, sentinel: Address) -> Address:
+    reply = await connection.send("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+    if isinstance(reply, hiredis.ReplyError):
+        if str(reply).startswith("ERR"):
+            raise BackendMisconfigured("the server is not a sentinel: redis:// is for those")
+        raise fault_of(reply, sentinel.host)
+    if reply is None:
+        raise BackendMisconfigured("the sentinels know no master of this name")
+    host, port = reply
+    return Address(host.decode(), int(port))
+
+
+async def _ask_for_owners(connection: Connection, node: Address) -> Owners:
+    reply: Reply = await connection.send("CLUSTER", "SLOTS")
     if isinstance(reply, hiredis.ReplyError):
         raise fault_of(reply, node.host)
     if not reply:  # it was reset, or has not been introduced to the others yet
@@ -80,17 +93,3 @@ def _owners(ranges: list[list[Any]], asked: Address) -> Owners:
         owner = Address(host.decode() if host else asked.host, port)
         owners[first : last + 1] = [owner] * (last + 1 - first)
     return owners
-
-
-def _options(url: RedisUrl, ca_file: str | None) -> dict[str, Any]:
-    """As impatient as every other call, and as strict about certificates."""
-    options: dict[str, Any] = {
-        "socket_timeout": DEADLINE_SECONDS,
-        "socket_connect_timeout": DEADLINE_SECONDS,
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-        "driver_info": None,
-    }
-    if url.is_tls:
-        options |= {"ssl": True, "ssl_ca_certs": ca_file}
-    return options

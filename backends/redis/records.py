@@ -12,8 +12,10 @@ from backends.redis.topology import Topology
 
 _VERSION_LENGTH = 32
 _LISTED_PER_STEP = 500
+_FOREIGN = "a record in Redis was not written by this gateway"
 
 _SWAP = Script("""
+redis.call('HDEL', KEYS[1], '')
 local current = redis.call('HGET', KEYS[1], ARGV[1])
 local version = current and string.sub(current, 1, 32) or ''
 if version ~= ARGV[2] then
@@ -27,7 +29,8 @@ end
 return 1
 """)
 """Name, expected version (empty: absent), and what to write (empty: remove). In one hash, so that a list
-need not walk through all entries, and so that a slot that moves takes all records with it at once."""
+need not walk through all entries, and so that a slot that moves takes all records with it at once. The HDEL
+changes nothing, but after it a script may go on at `maxmemory`: who has to make room needs the directory."""
 
 
 class RedisRecordStore:
@@ -57,10 +60,17 @@ class RedisRecordStore:
             if cursor == b"0":
                 break
         for name in sorted(found):
-            yield name.decode(), _record(found[name])
+            yield _text(name), _record(found[name])
 
 
 def _record(stored: bytes) -> Record:
     if len(stored) < _VERSION_LENGTH:
-        raise CorruptEntry("a record in Redis was not written by this gateway")
-    return Record(stored[_VERSION_LENGTH:], stored[:_VERSION_LENGTH].decode())
+        raise CorruptEntry(_FOREIGN)
+    return Record(stored[_VERSION_LENGTH:], _text(stored[:_VERSION_LENGTH]))
+
+
+def _text(stored: bytes) -> str:
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        raise CorruptEntry(_FOREIGN) from None

@@ -18,11 +18,11 @@ class MissingScript(BackendError):
     """The server does not know the script by its hash (NOSCRIPT): it was restarted, or is another one."""
 
 
-class WritesRefused(BackendUnavailable):
-    """The server refuses this write as every other for now, but answers reads."""
+class PartlyRefused(BackendUnavailable):
+    """The server refuses writes, or a slot, for now; other calls it answers."""
 
 
-class NotMaster(WritesRefused):
+class NotMaster(PartlyRefused):
     """The server has become a replica: another one may be the master."""
 
 
@@ -41,14 +41,14 @@ class Redirected(BackendMisconfigured):
 
 _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "BUSY": (BackendUnavailable, "runs a script that does not end"),
-    "CLUSTERDOWN": (BackendUnavailable, "its cluster does not serve this slot"),
+    "CLUSTERDOWN": (PartlyRefused, "its cluster does not serve this slot"),
     "DENIED": (BackendMisconfigured, "runs in protected mode"),
     "LOADING": (BackendUnavailable, "is loading its data"),
     "MASTERDOWN": (BackendUnavailable, "has lost its master"),
-    "MISCONF": (WritesRefused, "cannot save its data and refuses writes"),
+    "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
     "NOAUTH": (BackendMisconfigured, "asks for a password"),
     "NOPERM": (BackendMisconfigured, "does not permit this to the user"),
-    "NOREPLICAS": (WritesRefused, "has too few replicas to accept writes"),
+    "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
     "NOSCRIPT": (MissingScript, "does not know the script"),
     "OOM": (StoreFull, "has reached maxmemory"),
     "READONLY": (NotMaster, "is a replica and refuses writes"),

@@ -10,7 +10,7 @@ import hiredis
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.replies import NotMaster, WritesRefused, fault_of
+from backends.redis.replies import NotMaster, PartlyRefused, fault_of
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
@@ -79,7 +79,7 @@ class Server:
 
     def _judge(self, refusal: hiredis.ReplyError) -> BackendError:
         fault = fault_of(refusal, self._host)
-        if isinstance(fault, BackendUnavailable) and not isinstance(fault, WritesRefused):
+        if isinstance(fault, BackendUnavailable) and not isinstance(fault, PartlyRefused):
             self._breaker.failed(fault)
         else:
             self._breaker.succeeded()

@@ -7,12 +7,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from redis.crc import key_slot
-
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.discovery import SLOTS, Connect, Owners, find_owners
+from backends.redis.discovery import SLOTS, Connect, Owners, find_owners, slot_of
 from backends.redis.replies import Redirected
 from backends.redis.server import Server
 from backends.redis.url import Address
@@ -96,7 +94,7 @@ class ClusterOfMasters:
 
     async def call(self, key: bytes, *command: Argument) -> Reply:
         due = self._loop.time() + DEADLINE_SECONDS
-        slot = key_slot(key)
+        slot = slot_of(key)
         server = self._owners[slot]
         try:
             if server is not None:

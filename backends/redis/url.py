@@ -17,6 +17,7 @@ from msgspec import Struct
 _SCHEME = re.compile(r"redis(?P<tls>s?)(?P<layout>|\+sentinel|\+cluster)")
 _HOST = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 _MASTER = re.compile(r"[A-Za-z0-9._-]+")
+_NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})|@")
 _DATABASE = re.compile(r"[0-9]{1,4}")
 
 
@@ -78,6 +79,8 @@ def _credentials(userinfo: str) -> tuple[str, str]:
     user, separator, password = userinfo.partition(":")
     if userinfo and not (separator and password):
         raise InvalidUrl("has a user without a password: user:password@host, or :password@host")
+    if _NOT_ENCODED.search(userinfo):
+        raise InvalidUrl("has a user or password that is not percent-encoded")
     return unquote(user), unquote(password)
 
 

@@ -2,10 +2,12 @@
 
 import logging
 
+from msgspec.structs import replace
+
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import EntryStore, Keyspace, Record, RecordStore
-from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, decode
+from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, decode, encode
 
 _ABANDONED_AFTER_MS = 3_600_000
 _SLOWEST_CALL_MS = 30_000
@@ -37,12 +39,14 @@ class Reclaimer:
         age_ms = self._clock.wall_ms() - intent.requested_at_ms
         table_id = name.removeprefix(RECLAIMS)
         if await self._is_alive(intent, table_id):
-            is_done = age_ms > _ABANDONED_AFTER_MS
-        else:
+            if age_ms > _ABANDONED_AFTER_MS:
+                await self._records.swap(name, None, record.version)
+        elif age_ms > self._settled_after_ms:
             await self._entries.purge(Keyspace(table_id))
-            is_done = age_ms > self._settled_after_ms
-        if is_done:
             await self._records.swap(name, None, record.version)
+        elif not intent.is_purged:
+            await self._entries.purge(Keyspace(table_id))
+            await self._records.swap(name, encode(replace(intent, is_purged=True)), record.version)
 
     async def _is_alive(self, intent: ReclaimRecord, table_id: str) -> bool:
         record = await self._records.read(app_name(intent.environment))

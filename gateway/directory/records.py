@@ -64,10 +64,14 @@ class TokenRecord(Struct, frozen=True):
 
 
 class ReclaimRecord(Struct, frozen=True):
-    """The intent to delete a table, written before the table is removed from its app."""
+    """The intent to delete a table, written before the table is removed from its app.
+
+    `is_purged`: once already; a second time is due when no replica can be writing any more.
+    """
 
     environment: Environment
     requested_at_ms: int
+    is_purged: bool = False
 
 
 def app_name(environment: Environment) -> str:

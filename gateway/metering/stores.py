@@ -22,16 +22,16 @@ Call = Coroutine[Any, Any, Result]
 class _Timer:
     def __init__(self, metrics: ServiceMetrics, backend: str, operation: str) -> None:
         self._what = {"backend": backend, "operation": operation}
-        self._silent_until = 0.0
+        self._silent_until: dict[str, float] = {}
         self._ok = metrics.store_histogram(backend, operation, "ok")
         self._error = metrics.store_histogram(backend, operation, "error")
 
     def _complain(self, error: BackendError) -> None:
-        """Say so in the log, but not once per request."""
-        now = perf_counter()
-        if now >= self._silent_until:
-            self._silent_until = now + _SILENT_SECONDS
-            fields = {**self._what, "reason": str(error), **describe_fault(error)}
+        """Say so in the log, but each reason not once per request."""
+        now, reason = perf_counter(), str(error)
+        if now >= self._silent_until.get(reason, 0.0):
+            self._silent_until[reason] = now + _SILENT_SECONDS
+            fields = {**self._what, "reason": reason, **describe_fault(error)}
             log.warning("a store call failed", extra={"fields": fields})
 
     async def time(self, call: Call[Result]) -> Result:

@@ -62,6 +62,18 @@ async def test_a_table_created_again_under_the_same_name_is_empty_and_stays(regi
     assert await region.memory.entries.get(old, "key 0") is None
 
 
+async def test_a_table_is_purged_at_once_and_once_more_when_nobody_can_be_writing_any_more(region, replica):
+    await _table_with_entries(region, replica)
+    await replica.directory.delete_table(SHOP, "sessions")
+    for _ in range(5):
+        await replica.reclaimer.run()
+    assert region.faults.count("purge") == 1
+    region.clock.advance(CACHE_TTL_MS + HOUR_MS)
+    for _ in range(5):
+        await replica.reclaimer.run()
+    assert region.faults.count("purge") == 2
+
+
 async def test_a_purge_that_fails_is_done_in_the_next_round(region, replica):
     await _table_with_entries(region, replica)
     region.faults.fail = {"purge"}

@@ -37,6 +37,14 @@ async def test_a_replica_that_never_reached_its_stores_is_starting():
         assert await ready(gateway, "*") == (503, {"status": "starting", "dependencies": ALL_DOWN})
 
 
+async def test_a_store_that_was_never_reached_is_reported_as_down(caplog):
+    async with run_gateway(faults=dead()) as gateway:
+        await gateway.app.health.check()
+    lines = [record for record in caplog.records if record.message == "dependency is down"]
+    assert {line.fields["dependency"] for line in lines} == set(ALL_UP)
+    assert {line.fields["reason"] for line in lines} == {"injected"}
+
+
 async def test_a_replica_is_ready_once_its_stores_were_reached():
     async with run_gateway(faults=dead()) as gateway:
         assert (await ready(gateway, "*"))[0] == 503

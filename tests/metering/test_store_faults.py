@@ -17,6 +17,13 @@ async def test_a_failing_store_is_one_line_with_backend_operation_and_fault(gate
     assert "canary-key" not in str(line)
 
 
+async def test_another_reason_is_another_line(gateway, caplog):
+    gateway.faults.fail = {"get"}
+    for gateway.faults.reason in ("away", "away", "full", "away", "full"):
+        await gateway.get("k")
+    assert [line["reason"] for line in _complaints(caplog)] == ["away", "full"]
+
+
 async def test_a_store_that_answers_is_not_talked_about(gateway, caplog):
     caplog.set_level(logging.INFO)
     await gateway.put("k", 1)

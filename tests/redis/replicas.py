@@ -34,6 +34,8 @@ async def replicas(
             started.push_async_callback(asyncio.to_thread, process.__exit__)
         assert len(processes) == count, outcomes
         yield processes
+        for process in processes:
+            assert [*log_of(process, "asyncio"), *log_of(process, "kvs.pipeline")] == []  # nothing unforeseen
 
 
 @asynccontextmanager

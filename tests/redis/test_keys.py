@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from redis.crc import key_slot
 
 from backends.interface import Keyspace
+from backends.redis.discovery import slot_of
 from backends.redis.keys import Keys
 from tests.support.redis import RedisServer
 
@@ -44,6 +46,11 @@ def test_many_different_things_have_as_many_names(things):
 @given(NAMED)
 def test_every_name_begins_with_the_prefix(what):
     assert _name(what).startswith(b"kvs:")
+
+
+@given(st.one_of(st.binary(), st.lists(st.sampled_from([b"{", b"}", b"a", b"b"])).map(b"".join)))
+def test_a_key_has_the_slot_that_redis_py_finds(key):
+    assert slot_of(key) == key_slot(key)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 
 from backends.clock import SystemClock
 from gateway.logs import JsonFormatter
+from tests.redis.conformance import opened_redis
 from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.link import HOST
@@ -111,17 +112,8 @@ async def test_a_server_that_has_become_a_replica_is_a_quota_that_cannot_be_coun
         await recovered(gateway)
 
 
-async def test_a_full_server_refuses_puts_and_charges(server, caplog):
+async def test_a_full_server_refuses_puts_and_goes_on_to_count_get_and_delete(server, caplog):
     async with served(server) as gateway:
-        server.command("CONFIG", "SET", "maxmemory", 1)
-        assert await codes(gateway) == NO_QUOTA
-        assert "has reached maxmemory (OOM)" in reasons(caplog, "kvs.stores")
-        server.command("CONFIG", "SET", "maxmemory", 0)
-        await recovered(gateway)
-
-
-async def test_a_full_server_goes_on_to_get_and_delete_where_quota_is_counted_elsewhere(server, caplog):
-    async with served(server, **COUNTED_ELSEWHERE) as gateway:
         server.command("CONFIG", "SET", "maxmemory", 1)
         for _ in range(10):
             assert (await gateway.put("new", VALUE)).error == "storage_unavailable"
@@ -131,6 +123,25 @@ async def test_a_full_server_goes_on_to_get_and_delete_where_quota_is_counted_el
         assert reasons(caplog, "kvs.stores") == {"has reached maxmemory (OOM)"}
         server.command("CONFIG", "SET", "maxmemory", 0)
         await recovered(gateway)
+
+
+async def test_a_full_server_counts_exactly(server):
+    async with opened_redis(server.url) as store:
+        server.command("CONFIG", "SET", "maxmemory", 1)
+        charges = await asyncio.gather(*(store.counters.charge("b", 7, 60_000) for _ in range(50)))
+        server.command("CONFIG", "SET", "maxmemory", 0)
+    assert sum(charge.admitted for charge in charges) == 7
+
+
+async def test_who_has_to_make_room_in_a_full_server_can_change_the_directory(server):
+    app = "/v1/orgs/acme/apps/blog"
+    async with served(server) as gateway:
+        assert (await gateway.manage("PUT", app, {"type": "api"})).status == 201
+        assert (await gateway.manage("POST", f"{app}/services/kvs/tables", {"name": "posts"})).status == 201
+        server.command("CONFIG", "SET", "maxmemory", 1)
+        assert (await gateway.manage("POST", f"{app}/suspend")).status == 200
+        assert (await gateway.manage("DELETE", f"{app}/services/kvs/tables/posts")).status == 204
+        server.command("CONFIG", "SET", "maxmemory", 0)
 
 
 @asynccontextmanager

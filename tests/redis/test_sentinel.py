@@ -1,13 +1,14 @@
 """Design, section 5: replicas that share a Redis whose master changes."""
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import hiredis
 import pytest
 
 from backends import open_backend
 from backends.clock import SystemClock
-from backends.errors import BackendError, BackendUnavailable
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.settings import RedisSettings
 from tests.redis.conformance import RedisConformance, opened_redis
@@ -17,7 +18,8 @@ from tests.support.redis.observer import HOST, wait_for
 from tests.support.redis.sentinel import MASTER_NAME
 
 KEYS = [f"key-{number}" for number in range(8)]
-LONGEST_FAILOVER_SECONDS = 5
+BACK_SECONDS = 1
+"""After the sentinels agree. How long they take is theirs: a vote without a winner costs them seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -54,24 +56,31 @@ async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, ma
         await running.until_failed()
         heir = await asyncio.to_thread(sentinels.wait_until_settled)
         assert heir is not master
-        await running.until_served()
+        await running.until_served(BACK_SECONDS)
         failed = len(running.faults)
         await asyncio.to_thread(getattr(master, end))
         await asyncio.to_thread(wait_for, lambda: _follows(master, heir), "the old master does not follow")
         await running.until_served()
         assert len(running.faults) == failed
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < LONGEST_FAILOVER_SECONDS
     assert running.usual_refusal_seconds < 0.001
 
 
 async def test_a_planned_failover_interrupts_calls_for_a_moment(sentinels, master):
     async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
-        sentinels.sentinels[0].command("SENTINEL", "FAILOVER", MASTER_NAME)
-        await asyncio.to_thread(wait_for, lambda: sentinels.wait_until_settled() is not master, "no failover")
+        await asyncio.to_thread(wait_for, lambda: _has_failed_over(sentinels, master), "no failover")
         await running.until_served()
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < 1
+    assert running.outage_seconds < BACK_SECONDS
+
+
+def _has_failed_over(sentinels, master):
+    """Asks for it until it is done: a sentinel that has not seen the replicas yet finds none to promote."""
+    if sentinels.wait_until_settled() is not master:
+        return True
+    with suppress(hiredis.ReplyError):
+        sentinels.sentinels[0].command("SENTINEL", "FAILOVER", MASTER_NAME)
+    return False
 
 
 async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sentinels, master):
@@ -108,7 +117,7 @@ async def test_one_sentinel_is_enough(sentinels, master):
             async with opened_redis(sentinels.url) as late:
                 await late.entries.put(TABLE, "k", Entry(b"1", None))
     running.assert_faults_were_in_time()
-    assert running.outage_seconds < 0.1
+    assert running.outage_seconds < BACK_SECONDS
 
 
 async def test_without_sentinels_an_established_connection_serves_on_and_a_new_one_is_not_made(
@@ -141,19 +150,29 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
     store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
     fault = await _fault_of(store.entries.get(TABLE, "k"))
     await store.close()
-    assert isinstance(fault, BackendUnavailable)
-    assert "no sentinel answers that knows where its master is" in str(fault)
+    assert isinstance(fault, BackendMisconfigured)
+    assert str(fault) == "the sentinels know no master of this name"
 
 
-@pytest.mark.parametrize("after_seconds", [0, 0.0005, 0.005, 0.05])
-async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop, after_seconds):
-    store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
-    calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in KEYS]
-    await asyncio.sleep(after_seconds)
+async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
+    url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
+    store = await open_backend(RedisSettings(url=url), SystemClock())
+    fault = await _fault_of(store.entries.get(TABLE, "k"))
     await store.close()
-    faults = await asyncio.gather(*calls)
-    assert all(fault is None or isinstance(fault, BackendUnavailable) for fault in faults)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert isinstance(fault, BackendMisconfigured)
+    assert "is not a sentinel" in str(fault)
+
+
+async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):
+    for step in range(100):
+        store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
+        calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in KEYS]
+        await asyncio.sleep(step * 0.000_05)
+        async with asyncio.timeout(1):
+            await store.close()
+        faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
+        assert all(isinstance(fault, BackendUnavailable) for fault in faults)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @contextmanager

@@ -266,4 +266,4 @@ async def test_sentinels_and_their_master_are_asked_over_tls(secured, stranger, 
             await store.entries.put(TABLE, "k", ENTRY)
             assert await store.entries.get(TABLE, "k") == ENTRY
         fault = await _refusal_of(RedisSettings(url=url, ca_file=str(stranger)))
-    assert str(fault) == "no sentinel answers that knows where its master is"
+    assert "certificate" in str(fault)

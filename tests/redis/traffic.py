@@ -44,6 +44,7 @@ class Traffic:
         self._keys = keys
         self._served_at = dict.fromkeys(keys, 0.0)
         self._is_over = False
+        self._longest_lag = 0.0
 
     @property
     def faults(self) -> list[Call]:
@@ -61,7 +62,7 @@ class Traffic:
 
     def assert_faults_were_in_time(self) -> None:
         assert [call for call in self.faults if not isinstance(call.fault, BackendUnavailable)] == []
-        assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS
+        assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS + self._longest_lag
 
     async def until_served(self, seconds: float = 10.0) -> None:
         """Until every key was put and read back once more."""
@@ -79,6 +80,14 @@ class Traffic:
 
     def end(self) -> None:
         self._is_over = True
+
+    async def watch_the_loop(self) -> None:
+        """How long it was held up by other work on this machine, which is no fault of the store."""
+        loop = asyncio.get_running_loop()
+        while not self._is_over:
+            due = loop.time() + PAUSE_SECONDS
+            await asyncio.sleep(PAUSE_SECONDS)
+            self._longest_lag = max(self._longest_lag, loop.time() - due)
 
     async def run(self, key: str) -> None:
         for number in itertools.count(1):
@@ -118,6 +127,7 @@ async def traffic(backend: Backend, keys: Sequence[str]) -> AsyncIterator[Traffi
     """Runs as long as the context lasts, and has been served once when it begins."""
     running = Traffic(backend, keys)
     async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(running.watch_the_loop())
         for key in keys:
             tasks.create_task(running.run(key))
         try:

@@ -13,6 +13,7 @@ class Faults:
     def __init__(self) -> None:
         self.fail: set[str] = set()
         self.error: type[BackendError] = BackendUnavailable
+        self.reason = "injected"
         self.gate = asyncio.Event()
         self.gate.set()
         self.calls: list[tuple[str, str]] = []
@@ -21,7 +22,7 @@ class Faults:
         self.calls.append((operation, subject))
         await self.gate.wait()
         if operation in self.fail or "*" in self.fail:
-            raise self.error("injected")
+            raise self.error(self.reason)
 
     def count(self, operation: str) -> int:
         return sum(1 for called, _ in self.calls if called == operation)

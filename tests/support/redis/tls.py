@@ -14,7 +14,7 @@ USER, PASSWORD = "gateway", "correct-horse"
 OBSERVER = ("observer", "battery-staple")
 COMMANDS = (
     *("ping", "auth", "select", "info", "cluster|slots", "scan", "evalsha", "eval"),
-    *("get", "set", "unlink", "incr", "decr", "pttl", "pexpire", "hget", "hset", "hdel", "hscan"),
+    *("get", "getex", "set", "unlink", "incr", "pttl", "pexpire", "hget", "hset", "hdel", "hscan"),
 )
 
 
