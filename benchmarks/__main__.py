@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import generators
+from benchmarks.dynamodb import cost_rows
 from benchmarks.generators import measure_latency, measure_throughput
 from benchmarks.redis import running_redis
 from benchmarks.steady import Latency
@@ -38,8 +39,15 @@ mixed; latency counts from when a request was due.
 | --- | --- | --- | --- |"""
 
 
+_COSTS = """
+CPU of the process per call of DynamoDB, µs, 64 at once, against an endpoint that answers at once.
+
+| call | gateway's store (min to max) | aiobotocore (min to max) |
+| --- | --- | --- |"""
+
+
 def main() -> None:
-    """Two tables: requests per second, and latency at a fixed rate."""
+    """Three tables: requests per second, latency at a fixed rate, and what a call of DynamoDB costs."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
         everybody = subjects(Path(folder), redis_port)
@@ -52,6 +60,9 @@ def main() -> None:
         bare, _, on_redis, _ = everybody
         for subject in (bare, on_redis):
             print(_latency_row(subject), flush=True)
+    print(_COSTS)
+    for row in cost_rows(ROUNDS):
+        print(row, flush=True)
 
 
 def _throughput_rows(operation: str, everybody: Sequence[Subject]) -> Iterator[str]:

@@ -53,6 +53,15 @@ def answers_http(url: str) -> bool:
         return False
 
 
+def accepts(port: int) -> bool:
+    """Whether somebody listens."""
+    try:
+        with create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
 def answers_ping(port: int) -> bool:
     """Whether a Redis serves its clients."""
     try:
