@@ -13,7 +13,7 @@ from backends.dynamodb.entries import DynamoEntryStore
 from backends.dynamodb.records import DynamoRecordStore
 from backends.dynamodb.schema import window_key
 from backends.dynamodb.signing import Signer
-from backends.dynamodb.table import prepare_table
+from backends.dynamodb.table import TableKeeper
 from backends.dynamodb.transport import AiohttpTransport
 from backends.errors import BackendError, BackendUnavailable
 from backends.settings import DynamoSettings
@@ -38,6 +38,7 @@ class DynamoBackend:
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, clock.wall_ms)
         self.records = DynamoRecordStore(self._client, settings.table)
+        self._keeper = TableKeeper(settings, url, self._credentials)
         self._unprepared: BackendError | None = BackendUnavailable("the table is being looked at")
         self._preparing = asyncio.create_task(self._prepare())
 
@@ -58,7 +59,7 @@ class DynamoBackend:
         reason = ""
         while self._unprepared is not None:
             try:
-                await prepare_table(self._settings)
+                await self._keeper.prepare()
                 self._unprepared = None
             except BackendError as fault:
                 self._unprepared = fault

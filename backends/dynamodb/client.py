@@ -10,8 +10,8 @@ import msgspec
 
 from backends.breaker import Breaker
 from backends.dynamodb.credentials import FreshCredentials
-from backends.dynamodb.refusals import Refusal, Why, refusal_of, unanswered
-from backends.dynamodb.signing import Signer
+from backends.dynamodb.refusals import Refusal, Why, is_an_answer, refusal_of, unanswered
+from backends.dynamodb.signing import Credentials, Signer
 from backends.dynamodb.transport import Answer, Broken, NotReached, Post
 from backends.errors import BackendUnavailable
 
@@ -102,9 +102,9 @@ class Client:
 
     async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Refusal:
         """One attempt. Raises ConditionFailed."""
+        credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):
-                credentials = await self._credentials.current()
                 answer = await self._post(self._signer.headers(credentials, action.value, body), body)
         except TimeoutError:
             return self._failed(unanswered("DynamoDB did not answer in time"))
@@ -114,18 +114,20 @@ class Client:
             return self._failed(unanswered("the connection to DynamoDB was lost"))
         if answer.crc32 is not None and answer.crc32 != str(crc32(answer.body)):
             return self._failed(unanswered("an answer of DynamoDB was damaged on its way"))
-        if answer.status == 200:
-            self._breaker.succeeded()
-            return answer.body
-        return self._judge(answer)
+        if answer.status != 200:
+            return self._judge(answer, credentials)
+        if not is_an_answer(answer.body):
+            return self._failed(unanswered("what answers there does not speak as DynamoDB does"))
+        self._breaker.succeeded()
+        return answer.body
 
-    def _judge(self, answer: Answer) -> Refusal:
+    def _judge(self, answer: Answer, credentials: Credentials) -> Refusal:
         refusal = refusal_of(answer)
         if refusal.why is Why.UNANSWERED:
             return self._failed(refusal)
         self._breaker.succeeded()
-        if refusal.why is Why.EXPIRED:
-            self._credentials.were_refused()
+        if refusal.why is Why.UNKNOWN_CALLER:
+            self._credentials.were_refused(credentials)
         return refusal
 
     def _failed(self, refusal: Refusal) -> Refusal:

@@ -27,7 +27,7 @@ class Why(Enum):
     UNREACHED = "nothing was sent"
     UNANSWERED = "it may have been carried out or not"
     THROTTLED = "DynamoDB asked to be left alone"
-    EXPIRED = "the credentials have ended"
+    UNKNOWN_CALLER = "other credentials may do"
     REFUSED = "DynamoDB will not do this"
 
 
@@ -36,6 +36,10 @@ class Refusal(Struct, frozen=True):
 
     why: Why
     error: BackendError
+
+
+class _Object(Struct):
+    """Of any members."""
 
 
 class _Body(Struct):
@@ -47,6 +51,11 @@ _THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "ThrottlingException",
+}
+CREDENTIALS_REFUSED = {
+    "ExpiredTokenException",
+    "InvalidSignatureException",
+    "UnrecognizedClientException",
 }
 _MISCONFIGURED = {
     "AccessDeniedException": "the role may not do this",
@@ -67,13 +76,23 @@ def refusal_of(answer: Answer) -> Refusal:
     if kind in _THROTTLED:
         return Refusal(Why.THROTTLED, BackendUnavailable(f"DynamoDB throttles ({kind})"))
     if kind == "ExpiredTokenException":
-        return Refusal(Why.EXPIRED, BackendUnavailable(f"the credentials have expired ({kind})"))
+        return Refusal(Why.UNKNOWN_CALLER, BackendUnavailable(f"the credentials have expired ({kind})"))
     if answer.status >= 500:
         return unanswered(f"DynamoDB failed ({answer.status})")
     if not re.fullmatch("[A-Za-z]{1,64}", kind):
         return unanswered(f"what answers there does not speak as DynamoDB does ({answer.status})")
+    why = Why.UNKNOWN_CALLER if kind in CREDENTIALS_REFUSED else Why.REFUSED
     text = _MISCONFIGURED.get(kind, "DynamoDB refuses the call")
-    return Refusal(Why.REFUSED, BackendMisconfigured(f"{text} ({kind})"))
+    return Refusal(why, BackendMisconfigured(f"{text} ({kind})"))
+
+
+def is_an_answer(body: bytes) -> bool:
+    """Whether a body can be DynamoDB's; what a portal or a proxy says must not acknowledge a write."""
+    try:
+        msgspec.json.decode(body, type=_Object)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def unanswered(reason: str) -> Refusal:

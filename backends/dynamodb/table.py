@@ -6,39 +6,64 @@ from contextlib import suppress
 from typing import Any
 
 from aiobotocore.config import AioConfig
-from aiobotocore.session import AioSession
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
+from backends.dynamodb.credentials import FreshCredentials, new_session
+from backends.dynamodb.refusals import CREDENTIALS_REFUSED
 from backends.dynamodb.schema import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.settings import DynamoSettings
 
 _LOOK_SECONDS = 0.2
-_CONFIG = AioConfig(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
+_CALL_SECONDS = 2.0
+_CONFIG = AioConfig(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}, proxies={})
 _ENABLED = ("ENABLED", "ENABLING")
 
 
-async def prepare_table(settings: DynamoSettings) -> None:
-    """Returns when the table is there and as it should be. Raises BackendError."""
-    try:
-        async with AioSession().create_client(
-            "dynamodb", region_name=settings.region, endpoint_url=settings.endpoint_url, config=_CONFIG
-        ) as client:
-            await _prepare(client, settings)
-    except ClientError as error:
-        raise _error(error) from None
-    except BotoCoreError as error:
-        raise BackendUnavailable(f"DynamoDB cannot be asked for the table ({type(error).__name__})") from None
+class TableKeeper:
+    """Looks after the table. Each look reads anew what configuration AWS SDKs take from files."""
+
+    def __init__(self, settings: DynamoSettings, endpoint_url: str, credentials: FreshCredentials) -> None:
+        self._settings = settings
+        self._endpoint_url = endpoint_url
+        self._credentials = credentials
+
+    async def prepare(self) -> None:
+        """Returns when the table is there and as it should be. Raises BackendError."""
+        credentials = await self._credentials.current(asyncio.get_running_loop().time() + _CALL_SECONDS)
+        try:
+            async with new_session().create_client(
+                "dynamodb",
+                region_name=self._settings.region,
+                endpoint_url=self._endpoint_url,
+                aws_access_key_id=credentials.access_key_id,
+                aws_secret_access_key=credentials.secret,
+                aws_session_token=credentials.token,
+                config=_CONFIG,
+            ) as client:
+                await _prepare(client, self._settings)
+        except BackendError:
+            raise
+        except ClientError as error:
+            if error.response["Error"]["Code"] in CREDENTIALS_REFUSED:
+                self._credentials.were_refused(credentials)
+            raise _error(error) from None
+        except Exception as error:  # of what is not DynamoDB botocore's parsers make anything
+            name = type(error).__name__
+            raise BackendUnavailable(f"DynamoDB cannot be asked for the table ({name})") from None
 
 
 async def _prepare(client: Any, settings: DynamoSettings) -> None:
-    table = await _find(client, settings.table)
-    if table is None and settings.create_table:
-        table = await _create(client, settings.table)
+    name = settings.table
+    table = await _find(client, name)
+    if settings.create_table and (table is None or table["TableStatus"] == "CREATING"):
+        table = await _create(client, name)
     if table is None:
         raise BackendMisconfigured("there is no such table; create_table: true makes one")
-    ttl = (await client.describe_time_to_live(TableName=settings.table))["TimeToLiveDescription"]
-    mistakes = [*_mistakes(table), *_ttl_mistakes(ttl)]
+    mistakes = list(_mistakes(table))
+    if settings.create_table and not mistakes and table.get("ItemCount") == 0:
+        await _enable_ttl(client, name)
+    mistakes += _ttl_mistakes(await _ttl(client, name))
     if mistakes:
         raise BackendMisconfigured("the table is not as it should be: " + "; ".join(mistakes))
 
@@ -50,6 +75,12 @@ async def _find(client: Any, name: str) -> dict[str, Any] | None:
         return None
     table: dict[str, Any] = answer["Table"]
     return table
+
+
+async def _ttl(client: Any, name: str) -> dict[str, Any]:
+    answer = await client.describe_time_to_live(TableName=name)
+    ttl: dict[str, Any] = answer["TimeToLiveDescription"]
+    return ttl
 
 
 async def _create(client: Any, name: str) -> dict[str, Any]:
@@ -65,6 +96,13 @@ async def _create(client: Any, name: str) -> dict[str, Any]:
     while table is None or table["TableStatus"] != "ACTIVE":
         await asyncio.sleep(_LOOK_SECONDS)
         table = await _find(client, name)
+    return table
+
+
+async def _enable_ttl(client: Any, name: str) -> None:
+    """For a table that is new: whoever made it may have ended before, or be about to do the same."""
+    if (await _ttl(client, name)).get("TimeToLiveStatus") != "DISABLED":
+        return
     try:
         await client.update_time_to_live(
             TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
@@ -72,7 +110,6 @@ async def _create(client: Any, name: str) -> dict[str, Any]:
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationException":  # which says that it is on already
             raise
-    return table
 
 
 def _mistakes(table: dict[str, Any]) -> Iterator[str]:
@@ -100,4 +137,4 @@ def _error(error: ClientError) -> BackendError:
     kind = (
         BackendUnavailable if status >= 500 or "Thrott" in code or "Expired" in code else BackendMisconfigured
     )
-    return kind(f"DynamoDB does not let this gateway look after the table ({code})")
+    return kind(f"DynamoDB refuses {error.operation_name}, by which the table is looked after ({code})")

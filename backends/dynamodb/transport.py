@@ -40,6 +40,8 @@ class AiohttpTransport:
         )
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        if self._session.closed:
+            raise Broken
         try:
             async with self._session.post(
                 self._url, headers=headers, data=body, allow_redirects=False
