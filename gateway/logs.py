@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 
 from gateway.faults import describe_fault
 
+_TALKATIVE = ("aiobotocore", "botocore", "urllib3")
+"""They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
+
 
 class JsonFormatter(logging.Formatter):
     """A record as JSON. Of an exception only type and place are kept: its message may quote a secret."""
@@ -29,3 +32,5 @@ def configure_logging(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
