@@ -12,7 +12,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make check   lint, types, import contracts"
 	@echo "make format  lay out the code"
-	@echo "make bench   requests per second beside a bare aiohttp handler"
+	@echo "make bench   speed beside a bare aiohttp handler and webdis"
 
 run: $(VENV)/.run
 ifeq ($(CONFIG),config.example.yaml)
