@@ -23,13 +23,18 @@ log = logging.getLogger("kvs.dynamodb")
 _PREPARE_AGAIN_SECONDS = 0.5
 
 
+def endpoint_of(region: str) -> str:
+    """Where DynamoDB is in a region; those of China have a domain of their own."""
+    return f"https://dynamodb.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
+
+
 class DynamoBackend:
     """Any number of replicas may open the same one. The table is looked after in the background."""
 
     name = "dynamodb"
 
     def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
-        url = settings.endpoint_url or f"https://dynamodb.{settings.region}.amazonaws.com"
+        url = settings.endpoint_url or endpoint_of(settings.region)
         self._settings = settings
         self._transport = AiohttpTransport(f"{url.rstrip('/')}/")
         self._credentials = FreshCredentials()

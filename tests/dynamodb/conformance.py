@@ -11,13 +11,13 @@ import pytest
 from backends import open_backend
 from backends.clock import Clock, SystemClock
 from backends.dynamodb import client
-from backends.errors import BackendError
 from backends.interface import Backend
 from backends.settings import DynamoSettings
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.clock import FakeClock
 from tests.support.dynamodb import ENVIRONMENT, REGION, EngineProcess
+from tests.support.stores import first_answer
 
 
 @contextmanager
@@ -40,20 +40,10 @@ async def opened_dynamodb(
     chosen = DynamoSettings(table=table, region=REGION, endpoint_url=endpoint_url, **settings)
     backend = await open_backend(chosen, clock or SystemClock())
     try:
-        await _first_answer(backend)
+        await first_answer(backend)
         yield backend
     finally:
         await backend.close()
-
-
-async def _first_answer(backend: Backend) -> None:
-    for _ in range(500):
-        try:
-            return await backend.ping()
-        except BackendError as error:
-            fault = error
-            await asyncio.sleep(0.02)
-    raise AssertionError(f"DynamoDB does not answer: {fault}")
 
 
 class DynamoConformance(StoreConformance):

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from backends import open_backend
 from backends.clock import SystemClock
-from backends.errors import BackendError
 from backends.interface import Backend
 from backends.settings import RedisSettings
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.redis import RedisServer
+from tests.support.stores import first_answer
 
 PREFIX = "kvs"
 
@@ -22,19 +22,10 @@ async def opened_redis(url: str, **settings) -> AsyncIterator[Backend]:
     """A replica's store, once it answers."""
     backend = await open_backend(RedisSettings(url=url, **settings), SystemClock())
     try:
-        await _first_answer(backend)
+        await first_answer(backend)
         yield backend
     finally:
         await backend.close()
-
-
-async def _first_answer(backend: Backend) -> None:
-    for _ in range(500):
-        try:
-            return await backend.ping()
-        except BackendError:
-            await asyncio.sleep(0.02)
-    raise AssertionError("Redis does not answer")
 
 
 async def pass_time(ms: int) -> None:

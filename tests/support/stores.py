@@ -92,3 +92,14 @@ class FaultyBackend:
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+async def first_answer(store: Backend) -> None:
+    """Returns when a store that was just opened answers."""
+    for _ in range(500):
+        try:
+            return await store.ping()
+        except BackendError as error:
+            fault = error
+            await asyncio.sleep(0.02)
+    raise AssertionError(f"the store does not answer: {fault}")
