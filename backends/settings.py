@@ -1,8 +1,10 @@
 """What each store can be set to, in YAML under `store:` and `counters:`."""
 
+import re
 import ssl
 from collections.abc import Iterator
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from msgspec import Meta, Struct
 
@@ -60,6 +62,20 @@ class DynamoSettings(_Settings, frozen=True, kw_only=True, tag="dynamodb"):
     endpoint_url: Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?\Z")] | None = None
     create_table: bool = False
     strong_reads: bool = True
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.endpoint_url is not None and not _names_a_host(self.endpoint_url):
+            yield "endpoint_url", "expected a URL like http://127.0.0.1:8000"
+        if self.table.startswith("arn:") and self.table.split(":")[3] != self.region:
+            yield "table", "is in another region"
+
+
+def _names_a_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(re.search("[A-Za-z0-9]", parts.hostname or "")) and parts.port != 0
+    except ValueError:
+        return False
 
 
 StoreSettings = MemorySettings | RedisSettings | DynamoSettings

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from backends.breaker import Breaker
@@ -15,12 +16,13 @@ from backends.dynamodb.schema import window_key
 from backends.dynamodb.signing import Signer
 from backends.dynamodb.table import TableKeeper
 from backends.dynamodb.transport import AiohttpTransport
-from backends.errors import BackendError, BackendUnavailable
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.settings import DynamoSettings
 
 log = logging.getLogger("kvs.dynamodb")
 
 _PREPARE_AGAIN_SECONDS = 0.5
+_FIRST_LOOK_SECONDS = 2.0
 
 
 def endpoint_of(region: str) -> str:
@@ -36,6 +38,7 @@ class DynamoBackend:
     def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
         url = settings.endpoint_url or endpoint_of(settings.region)
         self._settings = settings
+        self._endpoint = url
         self._transport = AiohttpTransport(f"{url.rstrip('/')}/")
         self._credentials = FreshCredentials()
         signer = Signer(settings.region, urlsplit(url).netloc, clock.wall_ms)
@@ -45,19 +48,36 @@ class DynamoBackend:
         self.records = DynamoRecordStore(self._client, settings.table)
         self._keeper = TableKeeper(settings, url, self._credentials)
         self._unprepared: BackendError | None = BackendUnavailable("the table is being looked at")
+        self._looked = asyncio.Event()
         self._preparing = asyncio.create_task(self._prepare())
 
     async def ping(self) -> None:
         """Half a read unit, once the table was found to be as it should."""
+        if not self._looked.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+                    await self._looked.wait()
         if self._unprepared is not None:
             raise type(self._unprepared)(*self._unprepared.args)
-        await self._client.call(Action.GET, {"TableName": self._settings.table, "Key": window_key("ping")})
+        try:
+            await self._client.call(
+                Action.GET, {"TableName": self._settings.table, "Key": window_key("ping")}
+            )
+        except BackendMisconfigured as fault:
+            self._look_again(fault)
+            raise
 
     async def close(self) -> None:
         self._preparing.cancel()
         await asyncio.wait([self._preparing])
         await self._credentials.close()
         await self._transport.close()
+
+    def _look_again(self, fault: BackendError) -> None:
+        """Somebody may have removed the table, or taken a permission away."""
+        if self._preparing.done():
+            self._unprepared = fault
+            self._preparing = asyncio.create_task(self._prepare())
 
     async def _prepare(self) -> None:
         """Until it succeeds, so that what an operator mends takes effect without a restart."""
@@ -70,6 +90,8 @@ class DynamoBackend:
                 self._unprepared = fault
                 if str(fault) != reason:
                     reason = str(fault)
-                    fields = {"table": self._settings.table, "reason": reason}
+                    fields = {"table": self._settings.table, "endpoint": self._endpoint, "reason": reason}
                     log.error("the DynamoDB table cannot be used", extra={"fields": fields})
+                self._looked.set()
                 await asyncio.sleep(_PREPARE_AGAIN_SECONDS)
+        self._looked.set()

@@ -1,4 +1,4 @@
-"""Issue 4, window counter: exact over replicas, whatever their clocks and the engine do."""
+"""Design, section 5, window counter: exact over replicas, whatever their clocks and the engine do."""
 
 import asyncio
 import json

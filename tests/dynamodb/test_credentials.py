@@ -1,4 +1,4 @@
-"""Issue 4: credentials are found where AWS SDKs find them, and do not get about."""
+"""Design, section 5: credentials are found where AWS SDKs find them, and do not get about."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Issue 4, faults: 500 ms an attempt and 2 s in all, whatever the other side does or leaves undone."""
+"""Design, section 2: 500 ms an attempt and 2 s in all, whatever the other side does or leaves undone."""
 
 import asyncio
 import socket

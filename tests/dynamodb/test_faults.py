@@ -1,4 +1,4 @@
-"""Issue 4, faults: what DynamoDB refuses, what closing leaves behind, and what no log may hold."""
+"""Design, section 2: what DynamoDB refuses, what closing leaves behind, and what no log may hold."""
 
 import asyncio
 import gc

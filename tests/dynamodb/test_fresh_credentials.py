@@ -1,4 +1,4 @@
-"""Issue 4: credentials are fresh in time, and no call waits or fails for it."""
+"""Design, section 5: credentials are fresh in time, and no call waits or fails for it."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Issue 4, faults: each ends in the right code, in time, and in a log that says why and nothing secret."""
+"""Design, section 2: each ends in the right code, in time, and in a log that says why and nothing secret."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Issue 4, faults: what is repeated, how often, and what never is."""
+"""Design, section 2: what is repeated, how often, and what never is."""
 
 import asyncio
 from collections import Counter

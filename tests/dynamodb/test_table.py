@@ -1,4 +1,4 @@
-"""Issue 4, one table: it is made or verified, what is wrong with it has a name, and mending it is noticed."""
+"""Design, section 5, one table: it is made or verified, what is wrong with it has a name, and mending it is noticed."""
 
 import asyncio
 import json
@@ -15,6 +15,7 @@ from tests.support.dynamodb import ENVIRONMENT, REGION, DynamoDbLocal, Ministack
 from tests.support.dynamodb.answers import GARBAGE, NOT_JSON, PROXY_PAGE, RESET, Answer, answer, refusal
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
+from tests.support.stores import first_answer
 
 PUT = WRITES["put"][1]
 KEYS = {"pk": "HASH", "sk": "RANGE"}
@@ -239,3 +240,12 @@ async def test_a_gateway_that_starts_without_dynamodb_lives_and_is_ready_soon_af
         log = process.log.read_text()
         assert "Traceback" not in log
         assert "Unclosed" not in log
+
+
+async def test_a_table_that_is_gone_is_noticed_and_made_again(credentials, engine, table_name):
+    async with opened_dynamodb(engine.endpoint_url, table_name) as store:
+        await asyncio.to_thread(engine.observer.client.delete_table, TableName=table_name)
+        with pytest.raises(BackendMisconfigured):
+            await store.ping()
+        await first_answer(store)
+        assert engine.observer.describe_time_to_live(table_name)["AttributeName"] == "t"

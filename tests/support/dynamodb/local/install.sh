@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 target=$1
 rm -rf "$target"
 mkdir -p "$target"
+target=$(cd "$target" && pwd)  # Maven takes a relative one from where its file is
 
 unavailable() {
     echo "$1" >"$target/unavailable"
