@@ -10,7 +10,7 @@ import msgspec
 
 from backends.breaker import Breaker
 from backends.dynamodb.credentials import FreshCredentials
-from backends.dynamodb.refusals import Refusal, Why, is_an_answer, refusal_of, unanswered
+from backends.dynamodb.refusals import ConditionFailed, Refusal, Why, is_an_answer, refusal_of, unanswered
 from backends.dynamodb.signing import Credentials, Signer
 from backends.dynamodb.transport import Answer, Broken, NotReached, Post
 from backends.errors import BackendUnavailable
@@ -122,7 +122,11 @@ class Client:
         return answer.body
 
     def _judge(self, answer: Answer, credentials: Credentials) -> Refusal:
-        refusal = refusal_of(answer)
+        try:
+            refusal = refusal_of(answer)
+        except ConditionFailed:
+            self._breaker.succeeded()
+            raise
         if refusal.why is Why.UNANSWERED:
             return self._failed(refusal)
         self._breaker.succeeded()

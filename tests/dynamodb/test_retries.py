@@ -186,6 +186,18 @@ async def test_the_breaker_opens_after_five_lost_answers_and_lets_one_call_a_sec
         assert await twenty() == {type(None): 20}
 
 
+async def test_a_condition_that_does_not_hold_is_an_answer_and_closes_the_breaker(endpoint):
+    clock, swap = FakeClock(), WRITES["swap"][1]
+    async with store_on(endpoint, clock) as store:
+        endpoint.always("PutItem", RESET)
+        for _ in range(5):
+            with pytest.raises(BackendUnavailable):
+                await swap(store)
+        endpoint.always("PutItem", refusal("ConditionalCheckFailedException"))
+        clock.advance(1000)
+        assert [await swap(store) for _ in range(3)] == [False, False, False]
+
+
 @pytest.mark.parametrize("kind", [*THROTTLING, "AccessDeniedException", "ConditionalCheckFailedException"])
 async def test_refusals_do_not_open_the_breaker(endpoint, kind):
     swap = WRITES["swap"][1]
@@ -198,7 +210,7 @@ async def test_refusals_do_not_open_the_breaker(endpoint, kind):
 
 
 async def test_mixed_faults_reach_few_readers_and_add_little_load(endpoint):
-    """Facts F3, test 12: a fifth throttled, some failed, cut or damaged."""
+    """A fifth throttled, some failed, cut or damaged."""
     get = READS["get"][1]
     good = GOOD["GetItem"]
     async with store_on(endpoint) as store:
