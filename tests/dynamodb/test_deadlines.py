@@ -132,7 +132,7 @@ async def test_pauses_end_before_two_seconds_are_over(endpoint, monkeypatch):
 
 
 async def test_a_slow_call_does_not_hold_up_others(impatient, endpoint):
-    """On a twentieth of the calls the answer takes ten seconds."""
+    """A twentieth of the calls get no answer."""
     async with store_on(endpoint) as store:
         endpoint.scatter(SILENCE, probability=0.05, seed=1)
         seconds = []
@@ -152,7 +152,6 @@ async def test_a_slow_call_does_not_hold_up_others(impatient, endpoint):
 
 
 async def test_more_calls_in_flight_than_are_kept_are_refused_at_once(endpoint, monkeypatch):
-    """Every answer takes ten seconds."""
     monkeypatch.setattr(client, "MAX_IN_FLIGHT", 50)
     async with store_on(endpoint) as store:
         endpoint.always("PutItem", SILENCE)
