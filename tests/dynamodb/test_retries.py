@@ -41,7 +41,7 @@ LOST = {
     "reset in the middle": lambda good: good.reset_in_the_middle(),
     "stuck in the middle": lambda good: good.stuck_in_the_middle(),
     "silence": lambda good: SILENCE,
-    "late": lambda good: good.late(0.4),
+    "late": lambda good: good.late(1.5),
     "wrong checksum": lambda good: good.with_wrong_crc32(),
     "flipped bit": lambda good: good.with_a_flipped_bit(),
     "garbage": lambda good: GARBAGE,
@@ -51,6 +51,7 @@ LOST = {
     "a portal's page": lambda good: PORTAL,
     "a redirection": lambda good: answer({}, status=307),
 }
+SLOW = ("stuck in the middle", "silence", "late")
 GOOD = {
     "GetItem": EMPTY,
     "Query": page(),
@@ -70,7 +71,7 @@ def quick(monkeypatch, environment):
         asked.append((low, high))
         return low
 
-    monkeypatch.setattr(client, "ATTEMPT_SECONDS", 0.2)
+    monkeypatch.setattr(client, "ATTEMPT_SECONDS", client.CALL_SECONDS)
     monkeypatch.setattr(client.random, "uniform", shortest)
     return asked
 
@@ -105,6 +106,7 @@ async def test_a_read_whose_answer_was_lost_is_repeated(endpoint, name, monkeypa
     operation, call = READS[name]
     async with store_on(endpoint) as store:
         for fault, spoiled in LOST.items():
+            monkeypatch.setattr(client, "ATTEMPT_SECONDS", 0.5 if fault in SLOW else client.CALL_SECONDS)
             usual = await usual_calls(endpoint, store, name)
             endpoint.script(operation, spoiled(GOOD[operation]))
             await call(store)
@@ -112,10 +114,11 @@ async def test_a_read_whose_answer_was_lost_is_repeated(endpoint, name, monkeypa
 
 
 @pytest.mark.parametrize("name", WRITES)
-async def test_a_write_whose_answer_was_lost_is_neither_repeated_nor_believed(endpoint, name):
+async def test_a_write_whose_answer_was_lost_is_neither_repeated_nor_believed(endpoint, name, monkeypatch):
     operation, call = WRITES[name]
     async with store_on(endpoint) as store:
         for fault, spoiled in LOST.items():
+            monkeypatch.setattr(client, "ATTEMPT_SECONDS", 0.5 if fault in SLOW else client.CALL_SECONDS)
             endpoint.calls.clear()
             endpoint.script(operation, spoiled(GOOD[operation]))
             with pytest.raises(BackendUnavailable):
