@@ -24,7 +24,7 @@ class Breaker:
 
     def admit(self) -> None:
         """Raises BackendUnavailable if the store is to be left alone."""
-        if self._failures < FAILURES_TO_OPEN:
+        if not self.is_open:
             return
         now_ms = self._now_ms()
         if now_ms < self._next_probe_ms:

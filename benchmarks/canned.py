@@ -8,6 +8,7 @@ from zlib import crc32
 import msgspec
 import uvloop
 
+from backends.dynamodb.schema import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
 from benchmarks.exchange import VALUE
 
 _HEAD_END = b"\r\n\r\n"
@@ -21,17 +22,13 @@ _ANSWERS = {
     b"describetable": {
         "Table": {
             "TableStatus": "ACTIVE",
-            "KeySchema": [
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            "AttributeDefinitions": [
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
+            "KeySchema": KEY_SCHEMA,
+            "AttributeDefinitions": ATTRIBUTES,
         }
     },
-    b"describetimetolive": {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "t"}},
+    b"describetimetolive": {
+        "TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": TTL_ATTRIBUTE}
+    },
 }
 
 

@@ -11,9 +11,7 @@ from tests.support.dynamodb import ENGINES, ENVIRONMENT, ScriptedEndpoint
 @pytest.fixture(scope="session", params=ENGINES, ids=lambda kind: kind.name)
 def engine(request):
     """A running engine; what a test does belongs into a table of its own."""
-    if reason := request.param.missing():
-        pytest.skip(f"{request.param.name}: {reason}")
-    with request.param() as engine:
+    with request.param.or_skip() as engine:
         yield engine
 
 

@@ -12,9 +12,7 @@ class _OnEngine(DynamoConformance):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def started(cls):
-        if reason := cls.kind.missing():
-            pytest.skip(f"{cls.kind.name}: {reason}")
-        with suited_to_engines(), cls.kind() as cls.engine:
+        with suited_to_engines(), cls.kind.or_skip() as cls.engine:
             cls.table = new_table()
             yield
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-from backends.errors import BackendUnavailable
+from backends.errors import BackendError, BackendUnavailable
 
 
 async def outcomes(calls: Iterable[Awaitable]) -> list:
@@ -16,3 +16,12 @@ def reasons(results: list) -> set[str]:
     failures = [result for result in results if isinstance(result, BaseException)]
     assert all(isinstance(failure, BackendUnavailable) for failure in failures), failures
     return {str(failure) for failure in failures}
+
+
+async def fault_of(call: Awaitable) -> BackendError | None:
+    """How a call of a store failed, if it did."""
+    try:
+        await call
+    except BackendError as fault:
+        return fault
+    return None

@@ -9,14 +9,15 @@ import pytest
 
 from backends import open_backend
 from backends.clock import SystemClock
-from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
+from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.settings import RedisSettings
 from tests.redis.conformance import PREFIX, opened_redis
+from tests.redis.outcomes import fault_of
 from tests.redis.traffic import TABLE, traffic
+from tests.support.ports import HOST, free_port
 from tests.support.redis import Cluster, RedisServer
-from tests.support.redis.observer import HOST, wait_for
-from tests.support.redis.ports import free_port
+from tests.support.servers import wait_for
 
 REFUSAL_SECONDS = 0.3
 
@@ -114,7 +115,7 @@ async def test_a_store_that_is_closed_while_calls_find_new_nodes_leaves_no_task(
         for step in range(30):
             async with opened_redis(small.url) as store:
                 keys = (f"{{tag}}{number}" for number in range(100))
-                calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in keys]
+                calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in keys]
                 await asyncio.sleep(step / 10_000)
             faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
             assert all(isinstance(fault, BackendUnavailable) for fault in faults)
@@ -143,23 +144,15 @@ async def test_a_store_without_its_cluster_is_ready_soon_after_the_cluster_is(op
         await asyncio.to_thread(alone.nodes[0].start)
         await asyncio.to_thread(alone.wait_until_whole)
         async with asyncio.timeout(2):
-            while await _fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
+            while await fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
                 await asyncio.sleep(0.02)
-
-
-async def _fault_of(call):
-    try:
-        await call
-    except BackendError as fault:
-        return fault
-    return None
 
 
 async def _refusal_of(store):
     """What a call says, once the store has seen whom it talks to; each says it in time."""
     for _ in range(3):
         began = time.monotonic()
-        fault = await _fault_of(store.entries.get(TABLE, "k"))
+        fault = await fault_of(store.entries.get(TABLE, "k"))
         assert time.monotonic() - began < REFUSAL_SECONDS
     return fault
 
@@ -167,7 +160,7 @@ async def _refusal_of(store):
 async def test_a_single_server_is_no_cluster_and_the_log_says_so_once(open_store, caplog):
     with RedisServer() as server:
         store = await open_store(_url(server))
-        for refused in (_refusal_of(store), _fault_of(store.ping()), _refusal_of(store)):
+        for refused in (_refusal_of(store), fault_of(store.ping()), _refusal_of(store)):
             fault = await refused
             assert isinstance(fault, BackendMisconfigured)
             assert "is not part of a cluster: redis:// is for those" in str(fault)

@@ -8,8 +8,8 @@ import pytest
 from tests.redis.conformance import PREFIX, opened_redis
 from tests.redis.traffic import TABLE, traffic
 from tests.support.redis import Cluster
-from tests.support.redis.observer import wait_for
 from tests.support.redis.slots import node_id
+from tests.support.servers import wait_for
 from tests.support.wire import until
 
 MASTERS = 3

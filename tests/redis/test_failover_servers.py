@@ -4,7 +4,7 @@ import hiredis
 import pytest
 
 from tests.support.redis import Cluster, Sentinels
-from tests.support.redis.observer import process_exists, wait_for
+from tests.support.servers import process_exists, wait_for
 
 
 @pytest.fixture(scope="module")

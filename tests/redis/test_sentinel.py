@@ -8,14 +8,16 @@ import pytest
 
 from backends import open_backend
 from backends.clock import SystemClock
-from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
+from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.settings import RedisSettings
 from tests.redis.conformance import RedisConformance, opened_redis
+from tests.redis.outcomes import fault_of
 from tests.redis.traffic import TABLE, traffic
+from tests.support.ports import HOST
 from tests.support.redis import Sentinels
-from tests.support.redis.observer import HOST, wait_for
 from tests.support.redis.sentinel import MASTER_NAME
+from tests.support.servers import wait_for
 
 KEYS = [f"key-{number}" for number in range(8)]
 BACK_SECONDS = 1
@@ -91,7 +93,7 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
         master.command("REPLICAOF", HOST, heir.port)
         try:
             async with asyncio.timeout(2):
-                while not await _fault_of(store.entries.get(TABLE, "k")):
+                while not await fault_of(store.entries.get(TABLE, "k")):
                     with pytest.raises(BackendUnavailable, match="READONLY"):
                         await store.entries.put(TABLE, "k", Entry(b"2", None))
                     await asyncio.sleep(0.02)
@@ -102,7 +104,7 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
         finally:
             master.command("REPLICAOF", "NO", "ONE")
         async with asyncio.timeout(2):
-            while await _fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
+            while await fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
                 await asyncio.sleep(0.02)
         assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
 
@@ -126,7 +128,7 @@ async def test_without_sentinels_an_established_connection_serves_on_and_a_new_o
     async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
         with _gone(*sentinels.sentinels):
             late = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
-            fault = await _fault_of(late.entries.get(TABLE, "k"))
+            fault = await fault_of(late.entries.get(TABLE, "k"))
             await late.close()
             await running.until_served()
     assert isinstance(fault, BackendUnavailable)
@@ -148,7 +150,7 @@ async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
 
 async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sentinels):
     store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
-    fault = await _fault_of(store.entries.get(TABLE, "k"))
+    fault = await fault_of(store.entries.get(TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
     assert str(fault) == "the sentinels know no master of this name"
@@ -157,7 +159,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
 async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
     url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
     store = await open_backend(RedisSettings(url=url), SystemClock())
-    fault = await _fault_of(store.entries.get(TABLE, "k"))
+    fault = await fault_of(store.entries.get(TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
     assert "is not a sentinel" in str(fault)
@@ -166,7 +168,7 @@ async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
 async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):
     for step in range(100):
         store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
-        calls = [asyncio.create_task(_fault_of(store.entries.get(TABLE, key))) for key in KEYS]
+        calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in KEYS]
         await asyncio.sleep(step * 0.000_05)
         async with asyncio.timeout(1):
             await store.close()
@@ -184,11 +186,3 @@ def _gone(*servers):
     finally:
         for server in servers:
             server.start()
-
-
-async def _fault_of(call):
-    try:
-        await call
-    except BackendError as fault:
-        return fault
-    return None

@@ -6,9 +6,9 @@ import ssl
 import hiredis
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.redis import RedisServer, TlsServer
-from tests.support.redis.observer import process_exists
-from tests.support.redis.ports import free_port
+from tests.support.servers import process_exists
 
 
 def test_a_killed_server_comes_back_on_its_port_without_its_data():

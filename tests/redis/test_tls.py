@@ -17,10 +17,12 @@ from backends.interface import Entry
 from backends.settings import RedisSettings
 from tests.redis.conformance import opened_redis
 from tests.redis.traffic import TABLE
+from tests.support.ports import HOST
 from tests.support.redis import RedisServer, TlsServer
-from tests.support.redis.observer import HOST, Observer, wait_for
+from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
 from tests.support.redis.tls import PASSWORD, USER
+from tests.support.servers import wait_for
 
 RUNS_ON_UVLOOP_TOO = True
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from tests.support.dynamodb.observer import REGION
 from tests.support.dynamodb.process import EngineProcess
-from tests.support.redis.observer import HOST
+from tests.support.ports import HOST
 
 
 class Trait(enum.Enum):
@@ -38,12 +38,12 @@ class Ministack(EngineProcess):
         Trait.TTL_ONCE: "it sets what was set before",
     }
 
-    def command(self) -> Sequence[str]:
+    def _invocation(self) -> Sequence[str]:
         return [sys.executable, "-m", "ministack"]
 
-    def environment(self) -> Mapping[str, str]:
+    def _environment(self) -> Mapping[str, str]:
         return {
-            **super().environment(),
+            **super()._environment(),
             "BIND_HOST": HOST,
             "GATEWAY_PORT": str(self.port),
             "SERVICES": "dynamodb",
@@ -67,7 +67,7 @@ class MotoServer(EngineProcess):
         Trait.TTL_ONCE: "it sets what was set before",
     }
 
-    def command(self) -> Sequence[str]:
+    def _invocation(self) -> Sequence[str]:
         return [sys.executable, "-P", str(Path(__file__).with_name("moto_in_turn.py")), HOST, str(self.port)]
 
 
@@ -90,7 +90,7 @@ class DynamoDbLocal(EngineProcess):
         reason = cls._installed / "unavailable"
         return reason.read_text().strip() if reason.exists() else "`make test` installs it"
 
-    def command(self) -> Sequence[str]:
+    def _invocation(self) -> Sequence[str]:
         java = shutil.which("java")
         assert java, "there is no java any more"
         return [

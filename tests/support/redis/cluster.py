@@ -3,9 +3,10 @@
 import contextlib
 from typing import Self
 
-from tests.support.redis.observer import HOST, wait_for
+from tests.support.ports import HOST
 from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step
 from tests.support.redis.slots import SLOTS, SlotMap, SlotMove, node_id, shares, slot_map
+from tests.support.servers import wait_for
 
 
 class Cluster:

@@ -1,10 +1,8 @@
 """The tests' own view of a server, with nothing of the gateway's client."""
 
 import contextlib
-import os
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,27 +10,9 @@ from typing import Any
 
 import hiredis
 
-HOST = "127.0.0.1"
+from tests.support.ports import HOST
 
 Part = str | bytes | int
-
-
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
-    """Wait for something that no event tells of."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(0.01)
-
-
-def process_exists(pid: int) -> bool:
-    """Zombies count: whoever started them has not waited for them."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

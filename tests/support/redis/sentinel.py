@@ -3,9 +3,10 @@
 import contextlib
 from typing import Self
 
+from tests.support.ports import HOST
 from tests.support.redis.binary import server_version
-from tests.support.redis.observer import HOST, wait_for
 from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step
+from tests.support.servers import wait_for
 
 MASTER_NAME = "kvs-master"
 QUORUM = 2

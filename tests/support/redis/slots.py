@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tests.support.redis.observer import HOST
+from tests.support.ports import HOST
 from tests.support.redis.server import RedisServer
 
 SLOTS = 16_384

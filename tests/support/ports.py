@@ -3,7 +3,7 @@
 import secrets
 import socket
 
-from tests.support.redis.observer import HOST
+HOST = "127.0.0.1"
 
 # Both ranges lie below the ephemeral ports: while a server is down, no outgoing connection can take its port,
 # nor can a client that tries to reach it connect to itself.
