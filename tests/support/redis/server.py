@@ -68,8 +68,11 @@ class RedisServer(ServerProcess):
         return [server_binary(), str(self.directory / "redis.conf"), *self.arguments]
 
     def _take_port(self) -> None:
-        """Write the configuration, once: a server may have rewritten it when it is started again."""
+        """Writes the configuration, too: only then, because a server may rewrite it."""
         super()._take_port()
+        self._write_configuration()
+
+    def _write_configuration(self) -> None:
         lines = []
         for name, value in self._configuration().items():
             values = [value] if isinstance(value, str | int) else value
