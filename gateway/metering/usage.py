@@ -1,10 +1,13 @@
 """Usage per table: plain integers, so that counting costs nanoseconds and rendering is joining text.
 
 A row is all 21 series of one table. Rows are capped; what finds no row of its
-own is counted in one `_other` row, so that totals stay true.
+own is counted in one `_other` row, so that totals stay true. A row that is dropped
+keeps its counts and comes back with them: while a process lives, no counter falls.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+
+from cachetools import LRUCache
 
 from gateway.model import Operation, TenantLabels, UsageOutcome
 
@@ -16,6 +19,10 @@ _RESPONSE_BYTES = "kvs_usage_response_bytes_total"
 _OUTCOMES = len(UsageOutcome)
 _SLOTS = _OUTCOMES + 2
 SERIES_PER_ROW = len(Operation) * _SLOTS
+_RESTING_PER_ROW = 4
+"""So many dropped rows are remembered for each that may be shown; the longest forgotten begin at 0 again."""
+
+Counts = dict[Operation, list[int]]
 
 FAMILIES = {
     _REQUESTS: "Charged requests by outcome.",
@@ -29,9 +36,9 @@ class UsageRow:
 
     __slots__ = ("_prefixes", "counts", "idle_since_ms", "requests_seen")
 
-    def __init__(self, labels: TenantLabels, now_ms: int) -> None:
-        self.counts = {operation: [0] * _SLOTS for operation in Operation}
-        self.requests_seen = 0
+    def __init__(self, labels: TenantLabels, now_ms: int, counts: Counts | None = None) -> None:
+        self.counts = counts or {operation: [0] * _SLOTS for operation in Operation}
+        self.requests_seen = self.requests()
         self.idle_since_ms = now_ms
         tenant = f'org="{labels.org}",app="{labels.app}",env="{labels.env}",table="{labels.table}"'
         self._prefixes = {
@@ -71,6 +78,7 @@ class Usage:
         self._idle_ms = idle_ms
         self._now_ms = now_ms
         self._rows: dict[TenantLabels, UsageRow] = {}
+        self._resting: LRUCache[TenantLabels, Counts] = LRUCache(self._max_rows * _RESTING_PER_ROW)
         self._other: UsageRow | None = None
         self.overflowed = 0
 
@@ -93,10 +101,10 @@ class Usage:
         counts[_OUTCOMES + 1] += response_bytes
 
     def stand(self, labels: TenantLabels) -> UsageRow | None:
-        """Let a table's series stand, at 0 if they are new; None if there is no room."""
+        """Let a table's series stand, where they were or at 0 if they are new; None if there is no room."""
         row = self._rows.get(labels)
         if row is None and len(self._rows) < self._max_rows:
-            row = self._rows[labels] = UsageRow(labels, self._now_ms())
+            row = self._rows[labels] = UsageRow(labels, self._now_ms(), self._resting.pop(labels, None))
         return row
 
     def rows(self) -> list[UsageRow]:
@@ -111,7 +119,7 @@ class Usage:
             if requests != row.requests_seen:
                 row.requests_seen, row.idle_since_ms = requests, now_ms
             elif now_ms - row.idle_since_ms >= self._idle_ms:
-                del self._rows[labels]
+                self._resting[labels] = self._rows.pop(labels).counts
 
 
 class KnownTables:

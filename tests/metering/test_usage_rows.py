@@ -136,14 +136,47 @@ async def test_a_dropped_row_makes_room_for_another(clock):
     assert usage.overflowed == 0
 
 
-async def test_a_dropped_row_that_counts_again_starts_at_0(clock):
+async def test_a_dropped_row_that_counts_again_goes_on_where_it_was(clock):
     usage = usage_of(0, clock, idle_ms=IDLE_MS)
     count(usage, 0, times=5)
     usage.drop_idle()
     clock.advance(IDLE_MS)
     usage.drop_idle()
+    assert await shown(usage) == {}
     count(usage, 0)
-    assert total(await shown(usage), REQUESTS) == 1
+    assert total(await shown(usage), REQUESTS) == 6
+
+
+async def test_a_row_that_came_back_is_dropped_only_after_another_idle_time(clock):
+    usage = usage_of(0, clock, idle_ms=IDLE_MS)
+    count(usage, 0)
+    for _ in range(3):
+        usage.drop_idle()
+        clock.advance(IDLE_MS)
+        usage.drop_idle()
+        count(usage, 0)
+        clock.advance(IDLE_MS - 1)
+        usage.drop_idle()
+        assert len(await shown(usage)) == 21
+        clock.advance(1)
+    assert total(await shown(usage), REQUESTS) == 4
+
+
+async def test_four_times_as_many_dropped_rows_are_remembered_as_may_be_shown(clock):
+    usage = usage_of(0, clock, max_series=43, idle_ms=IDLE_MS)
+    for number in range(5):
+        count(usage, number)
+        usage.drop_idle()
+        clock.advance(IDLE_MS)
+        usage.drop_idle()
+    count(usage, 0)
+    assert total(await shown(usage), REQUESTS, app="app0") == 1
+    clock.advance(IDLE_MS)
+    usage.drop_idle()
+    clock.advance(IDLE_MS)
+    usage.drop_idle()
+    count(usage, 4)
+    assert total(await shown(usage), REQUESTS, app="app4") == 2
 
 
 async def test_a_known_table_stands_once_and_may_go_when_it_is_idle(clock):
