@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean redis dynamodb
+.PHONY: help run test check format bench clean redis dynamodb prometheus
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -20,12 +20,17 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-test: $(VENV)/.dev redis dynamodb
+test: $(VENV)/.dev redis dynamodb prometheus
 	$(BIN)/python -m pytest
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
 redis: $(VENV)/.dev
 	@command -v redis-server >/dev/null || test -x $(BIN)/redis-server || sh tests/support/redis/install.sh $(BIN)
+
+# Where it cannot be had, tests of billing and of alerts are skipped.
+prometheus: $(VENV)/.dev
+	@{ command -v prometheus && command -v promtool; } >/dev/null || \
+		{ test -x $(BIN)/prometheus && test -x $(BIN)/promtool; } || sh tests/support/prometheus/install.sh $(BIN)
 
 # The other engines for DynamoDB are packages; AWS's own needs Java, and where it cannot be had tests are skipped.
 dynamodb: $(VENV)/dynamodb-local/ready

@@ -1,0 +1,21 @@
+"""Where the programs of Prometheus are."""
+
+import os
+import shutil
+import sysconfig
+
+import pytest
+
+
+def program_or_skip(name: str) -> str:
+    """`prometheus` or `promtool`: the machine's own, else the one that `make test` installed.
+
+    Where there is neither the test is skipped; in CI nothing may go unshown.
+    """
+    found = shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
+    if found is not None:
+        return found
+    reason = f"there is no {name}: `make prometheus` installs one where there is a Debian package"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

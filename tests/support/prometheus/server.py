@@ -1,0 +1,111 @@
+"""One prometheus process."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import yaml
+
+from tests.support.ports import HOST
+from tests.support.prometheus.binary import program_or_skip
+from tests.support.servers import ServerProcess, wait_for
+
+
+class PrometheusServer(ServerProcess):
+    """Scrapes what `scrape` names last; `kill` and `start` keep what was stored.
+
+    `jobs` are paths by the name of their job: each target is scraped on each of them, about 5 s after it was named
+    (that is Prometheus' own patience). `rule_files` are rules to evaluate at the same interval.
+    """
+
+    name = "prometheus"
+    seconds_to_start = 30.0
+
+    def __init__(
+        self,
+        jobs: Mapping[str, str] | None = None,
+        *,
+        interval_seconds: float = 1.0,
+        rule_files: Sequence[str] = (),
+        flags: Sequence[str] = (),
+    ) -> None:
+        self._program = program_or_skip("prometheus")
+        super().__init__(tempfile.TemporaryDirectory(prefix="kvs-prometheus-"))
+        self._flags = flags
+        self._targets = self.directory / "targets.json"
+        self.scrape()
+        configuration = self._configuration(jobs or {"kvs": "/metrics"}, f"{interval_seconds * 1000:.0f}ms")
+        configuration["rule_files"] = list(rule_files)
+        (self.directory / "prometheus.yml").write_text(yaml.safe_dump(configuration))
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    def scrape(self, *urls: str) -> None:
+        """The targets from now on, by their addresses (`http://host:port`)."""
+        groups = [{"targets": [url.removeprefix("http://") for url in urls]}]
+        changed = self.directory / "targets.new"
+        changed.write_text(json.dumps(groups))
+        changed.replace(self._targets)
+
+    def query(self, expression: str, **parameters: str) -> list[dict[str, Any]]:
+        """The result of an instant query, now if `time` is not given."""
+        fields = urlencode({"query": expression, **parameters})
+        with urlopen(f"{self.url}/api/v1/query?{fields}", timeout=10) as answer:
+            return json.load(answer)["data"]["result"]
+
+    def is_up(self, url: str) -> bool | None:
+        """Whether the last scrape of a target succeeded, on all paths; None if it was not scraped yet."""
+        instance = url.removeprefix("http://")
+        samples = [sample["value"][1] for sample in self.query(f'up{{instance="{instance}"}}')]
+        return all(value == "1" for value in samples) if samples else None
+
+    def wait_until(self, url: str, *, up: bool) -> None:
+        """Until a scrape of the target succeeded, or failed, and is stored."""
+        wait_for(lambda: self.is_up(url) is up, f"the target {url} does not become {up=}")
+
+    def _configuration(self, jobs: Mapping[str, str], interval: str) -> dict[str, Any]:
+        return {
+            "global": {
+                "scrape_interval": interval,
+                "scrape_timeout": interval,
+                "evaluation_interval": interval,
+            },
+            "scrape_configs": [
+                {
+                    "job_name": job,
+                    "metrics_path": path,
+                    "file_sd_configs": [{"files": [str(self._targets)], "refresh_interval": "1s"}],
+                }
+                for job, path in jobs.items()
+            ],
+        }
+
+    def _environment(self) -> Mapping[str, str]:
+        """All of it; one core, so that gateway and test keep theirs."""
+        return {"HOME": str(self.directory), "GOMAXPROCS": "1"}
+
+    def _invocation(self) -> Sequence[str]:
+        return [
+            self._program,
+            f"--config.file={self.directory / 'prometheus.yml'}",
+            f"--storage.tsdb.path={self.directory / 'data'}",
+            f"--web.listen-address={HOST}:{self.port}",
+            *self._flags,
+        ]
+
+    def _answers(self) -> bool:
+        """And has read back what it stored."""
+        try:
+            with (
+                urlopen(f"{self.url}/-/ready", timeout=1),
+                urlopen(f"{self.url}/api/v1/status/config", timeout=1) as answer,
+            ):
+                return str(self._targets) in answer.read().decode()
+        except (URLError, OSError):
+            return False
