@@ -3,12 +3,35 @@
 import json
 import logging
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from gateway.faults import describe_fault
+from gateway.request_ids import current_request_id
 
 _TALKATIVE = ("aiobotocore", "botocore", "urllib3")
 """They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
+
+trace_ids: ContextVar[Callable[[], dict[str, str]]] = ContextVar("trace_ids", default=dict)
+"""What lines say of the trace they belong to. Set for traced requests only."""
+
+
+class LineBudget:
+    """At most so many lines in each second."""
+
+    def __init__(self, per_second: int) -> None:
+        self._per_second = per_second
+        self._second = 0
+        self._written = 0
+
+    def admits(self, now_seconds: float) -> bool:
+        """Whether one more line may be written now."""
+        second = int(now_seconds)
+        if second != self._second:
+            self._second, self._written = second, 0
+        self._written += 1
+        return self._written <= self._per_second
 
 
 class JsonFormatter(logging.Formatter):
@@ -21,10 +44,17 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.msg if record.exc_info else record.getMessage(),
         }
+        line.update(_surroundings())
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1] is not None:
             line.update(describe_fault(record.exc_info[1]))
         return json.dumps(line, default=str)
+
+
+def _surroundings() -> dict[str, str]:
+    """The request that is being served while the line is written, and its trace."""
+    request_id = current_request_id()
+    return trace_ids.get()() if request_id is None else {"request_id": request_id, **trace_ids.get()()}
 
 
 def configure_logging(level: str) -> None:

@@ -1,8 +1,8 @@
 """The three HTTP listeners. Only here is aiohttp known.
 
 server        connections: caps and deadlines for heads, idle and unread ones; parser errors as JSON
-exchange      a request and its response
-reading       a request's id and body
+exchange      a request, its id, and its response
+reading       a request's body
 responding    answers as responses
 data          `POST /v1/put|get|delete`: stages 1 and 2, then the pipeline
 ops           liveness, readiness, metrics

@@ -14,7 +14,7 @@ from gateway.config.settings import EdgeSettings
 from gateway.directory.errors import DirectoryRefusal, Unauthorized
 from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.fields import Fields, parse_object
-from gateway.edge.reading import read_body, request_id_of
+from gateway.edge.reading import read_body
 from gateway.edge.responding import Responder
 from gateway.errors import AuthUnavailable, InternalError, MethodNotAllowed, NotFound, Refusal
 from gateway.faults import describe_fault, report_fault
@@ -53,16 +53,19 @@ class ControlEdge:
     def __init__(
         self, *, tokens: Sequence[str], routes: Routes, responder: Responder, settings: EdgeSettings
     ) -> None:
-        self._tokens = [token.encode() for token in tokens]
+        self.renew(tokens)
         self._routes = [(re.compile(pattern), methods) for pattern, methods in routes]
         self._responder = responder
         self._settings = settings
 
+    def renew(self, tokens: Sequence[str]) -> None:
+        """Take these tokens, and no others."""
+        self._tokens = [token.encode() for token in tokens]
+
     async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the control listener."""
-        request_id = request_id_of(request.headers)
         try:
-            answer = await self._answer(request, request_id)
+            answer = await self._answer(request)
         except Refusal as refusal:
             answer = refuse(refusal)
         except DirectoryRefusal as refusal:
@@ -73,15 +76,15 @@ class ControlEdge:
         except Exception as fault:
             report_fault(log, fault)
             answer = refuse(InternalError())
-        return self._responder.respond(request, answer, request_id)
+        return self._responder.respond(request, answer)
 
-    async def _answer(self, request: HttpRequest, request_id: str) -> Answer:
+    async def _answer(self, request: HttpRequest) -> Answer:
         token_number = self._authorize(request.headers)
         endpoint, parts, query = self._route(request)
         body = await read_body(request, _MAX_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
-            who = {"control_token": token_number, "peer": request.protocol.peer, "request_id": request_id}
+            who = {"control_token": token_number, "peer": request.protocol.peer, "request_id": request.id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
         return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.edge.reading import arrived_body, read_body, request_id_of
+from gateway.edge.reading import arrived_body, read_body
 from gateway.edge.responding import Responder
 from gateway.errors import (
     BadRequest,
@@ -21,11 +21,14 @@ from gateway.errors import (
     ShuttingDown,
 )
 from gateway.faults import report_fault
+from gateway.logs import LineBudget
 from gateway.metering.service import OTHER_OPERATION, ServiceMetrics
 from gateway.model import Call, Operation, TenantLabels
 from gateway.pipeline import Pipeline
 
 log = logging.getLogger("kvs.access")
+
+FAILURE_LINES_PER_SECOND = 20
 
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
@@ -49,6 +52,7 @@ class DataEdge:
         self._settings = settings
         self._body_bytes = body_bytes
         self._access_share = access_share
+        self._failure_lines = LineBudget(FAILURE_LINES_PER_SECOND)
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = 0
         self._on_idle: Callable[[], None] | None = None
@@ -95,17 +99,10 @@ class DataEdge:
                 self._on_idle()
         seconds = perf_counter() - started
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
-        request_id = request_id_of(request.headers)
-        if self._access_share and random() < self._access_share:  # noqa: S311 - no secret
-            self._log(
-                request_id,
-                operation or OTHER_OPERATION,
-                call=call,
-                answer=answer,
-                tenant=tenant,
-                seconds=seconds,
-            )
-        return self._responder.respond(request, answer, request_id)
+        if answer.status >= 500 or (self._access_share and random() < self._access_share):  # noqa: S311
+            operation_name = operation or OTHER_OPERATION
+            self._log(request, operation_name, call=call, answer=answer, tenant=tenant, seconds=seconds)
+        return self._responder.respond(request, answer)
 
     async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
         self._refuse_overload()
@@ -140,7 +137,7 @@ class DataEdge:
 
     def _log(
         self,
-        request_id: str,
+        request: HttpRequest,
         operation: str,
         *,
         call: Call | None,
@@ -148,8 +145,12 @@ class DataEdge:
         tenant: TenantLabels | None,
         seconds: float,
     ) -> None:
+        """One line. Failures are logged whether or not they are sampled, at most so many a second."""
+        is_failure = answer.status >= 500
+        if is_failure and not self._failure_lines.admits(perf_counter()):
+            return
         fields = {
-            "request_id": request_id,
+            "request_id": request.id,
             "tenant": None if tenant is None else [tenant.org, tenant.app, tenant.env, tenant.table],
             "operation": operation,
             "status": answer.status,
@@ -158,4 +159,4 @@ class DataEdge:
             "request_bytes": None if call is None else len(call.body),
             "response_bytes": len(answer.body),
         }
-        log.info("request", extra={"fields": fields})
+        log.log(logging.WARNING if is_failure else logging.INFO, "request", extra={"fields": fields})

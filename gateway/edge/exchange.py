@@ -5,6 +5,8 @@ together. Its server asks of both only what these two offer.
 """
 
 import asyncio
+import re
+from random import getrandbits
 from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion11, StreamReader
@@ -15,11 +17,17 @@ from gateway.headers import Headers
 if TYPE_CHECKING:
     from gateway.edge.server import EdgeProtocol
 
+_REQUEST_ID = b"x-request-id"
+_OWN_ID = re.compile(rb"[!-~]{1,128}")
+
 
 class HttpRequest:
-    """One request as the parser gave it: `target` is the bytes on the wire, `content` the body's stream."""
+    """One request as the parser gave it: `target` is the bytes on the wire, `content` the body's stream.
 
-    __slots__ = ("content", "headers", "keep_alive", "method", "protocol", "target", "task", "version")
+    `id` is the client's own if that is 1 to 128 visible ASCII characters, else a new one.
+    """
+
+    __slots__ = ("content", "headers", "id", "keep_alive", "method", "protocol", "target", "task", "version")
 
     def __init__(
         self,
@@ -31,6 +39,7 @@ class HttpRequest:
         self.method = message.method
         self.target = message.path.encode("utf-8", "surrogateescape")
         self.headers = Headers(message.raw_headers)
+        self.id = _request_id_of(self.headers)
         self.version = message.version
         self.keep_alive = not message.should_close and message.version >= HttpVersion11
         self.content = content
@@ -48,6 +57,18 @@ class HttpRequest:
     def _cancel(self, fault: BaseException) -> None:
         """aiohttp: the connection is lost; whoever reads the body has to know."""
         self.content.set_exception(fault)
+
+
+def new_request_id() -> str:
+    """An id of 24 hex digits; it has to be rare, not secret."""
+    return f"{getrandbits(96):024x}"
+
+
+def _request_id_of(headers: Headers) -> str:
+    own = headers.get(_REQUEST_ID)
+    if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
+        return new_request_id()
+    return own.decode()
 
 
 class HttpResponse:
@@ -80,7 +101,7 @@ class HttpResponse:
 
 
 class LastResponse(HttpResponse):
-    """A response to a request that is not read to its end: closing at once could reset it away."""
+    """A response behind which the client may still send: closing at once could reset it away."""
 
     __slots__ = ()
 

@@ -7,7 +7,6 @@ import msgspec
 
 from gateway.answers import Answer, refuse
 from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.edge.reading import request_id_of
 from gateway.edge.responding import Responder
 from gateway.errors import MethodNotAllowed, NotFound, Refusal
 from gateway.health import Health, Status
@@ -41,7 +40,7 @@ class OpsEdge:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
-        return self._responder.respond(request, answer, request_id_of(request.headers))
+        return self._responder.respond(request, answer)
 
     def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
         route = self._routes.get(request.path.decode("latin-1"))

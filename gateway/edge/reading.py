@@ -1,26 +1,12 @@
-"""What is read of a request beside its head: its id and its body."""
+"""What is read of a request beside its head: its body."""
 
 import asyncio
-import re
-from random import getrandbits
 
 from aiohttp import HttpVersion11, StreamReader, web
 from aiohttp.streams import EMPTY_PAYLOAD
 
 from gateway.edge.exchange import HttpRequest
 from gateway.errors import BadRequest, BodyTooLarge, RequestTimeout
-from gateway.headers import Headers
-
-_REQUEST_ID = b"x-request-id"
-_OWN_ID = re.compile(rb"[!-~]{1,128}")
-
-
-def request_id_of(headers: Headers) -> str:
-    """The client's own id if it is 1 to 128 visible ASCII characters, else a new one."""
-    own = headers.get(_REQUEST_ID)
-    if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
-        return f"{getrandbits(96):024x}"
-    return own.decode()
 
 
 async def read_body(request: HttpRequest, max_bytes: int, max_seconds: float) -> bytes:

@@ -8,11 +8,7 @@ from backends.clock import Clock
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
-from gateway.edge.reading import request_id_of
-from gateway.errors import BadRequest, BodyTooLarge, Refusal, RequestTimeout
-from gateway.headers import Headers
-
-_NO_FIELDS = Headers(())
+from gateway.errors import BadRequest, BodyTooLarge, Refusal, RequestTimeout, ShuttingDown
 
 _BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
 """After these nobody knows where the next request begins."""
@@ -42,20 +38,24 @@ class Responder:
         self._clock = clock
         self.draining = False
 
-    def respond(self, request: HttpRequest, answer: Answer, request_id: str) -> HttpResponse:
-        """The response to a request; what is left of its body, or a drain, ends the connection."""
+    def respond(self, request: HttpRequest, answer: Answer) -> HttpResponse:
+        """The response to a request; what is left of its body, or a drain, ends the connection.
+
+        A drain lets pipelined requests that are there be answered first.
+        """
         is_read = request.content.is_eof() and answer.code not in _BREAKING
-        keep_alive = is_read and request.keep_alive and not self.draining
-        wire = encode_response(answer, request_id, self._clock.wall_ms() // 1000, keep_alive=keep_alive)
+        is_drained = self.draining and (answer.code == ShuttingDown.code or not request.protocol.has_next)
+        keep_alive = is_read and request.keep_alive and not is_drained
+        wire = encode_response(answer, request.id, self._clock.wall_ms() // 1000, keep_alive=keep_alive)
         if request.method == "HEAD":
             wire = wire[: len(wire) - len(answer.body)]
-        kind = HttpResponse if is_read else LastResponse
+        kind = HttpResponse if is_read and not is_drained else LastResponse
         return kind(wire, keep_alive=keep_alive, write_seconds=self._write_seconds)
 
-    def refuse_connection(self, refusal: Refusal) -> LastResponse:
-        """The response to what is not a request; it ends the connection."""
+    def refuse_connection(self, refusal: Refusal, request_id: str) -> LastResponse:
+        """The response to what is not a request, or cannot be served; it ends the connection."""
         now_seconds = self._clock.wall_ms() // 1000
-        wire = encode_response(refuse(refusal), request_id_of(_NO_FIELDS), now_seconds, keep_alive=False)
+        wire = encode_response(refuse(refusal), request_id, now_seconds, keep_alive=False)
         return LastResponse(wire, keep_alive=False, write_seconds=self._write_seconds)
 
 

@@ -16,8 +16,9 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
 
+from gateway import request_ids
 from gateway.config.settings import EdgeSettings
-from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
+from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse, new_request_id
 from gateway.edge.responding import Responder
 from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
 from gateway.faults import report_fault
@@ -53,10 +54,10 @@ class EdgeServer(web.Server):
     def __call__(self) -> RequestHandler:
         return EdgeProtocol(self, loop=self._loop, **self._options)
 
-    def refuse_connection(self, refusal: Refusal) -> LastResponse:
-        """The response to what is not a request, counted."""
+    def refuse_connection(self, refusal: Refusal, request_id: str | None = None) -> LastResponse:
+        """The response to what is not a request, or cannot be served, counted."""
         self._count_refusal(refusal)
-        return self._responder.refuse_connection(refusal)
+        return self._responder.refuse_connection(refusal, request_id or new_request_id())
 
     def is_full(self) -> bool:
         """Whether there are more connections than the cap; `connections` would copy them all."""
@@ -133,6 +134,8 @@ class EdgeProtocol(RequestHandler):
 
         In place of aiohttp's own loop, which starts a task and prepares a writer for each request.
         """
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        request_ids.name_request_of(task, self._request_id)
         try:
             while not self._force_close and await self._serve_next():
                 self._expect_next()
@@ -147,6 +150,7 @@ class EdgeProtocol(RequestHandler):
             report_fault(log, fault)
             self.force_close()
         finally:
+            request_ids.forget(task)
             if self._wire is not None and self._wire.get_write_buffer_size():
                 self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
 
@@ -208,9 +212,14 @@ class EdgeProtocol(RequestHandler):
             return await self._server.handler(request)
         except Exception as fault:
             report_fault(log, fault)
-            return self._server.refuse_connection(InternalError())
+            return self._server.refuse_connection(InternalError(), request.id)
         finally:
             self._current_request = None
+
+    def _request_id(self) -> str | None:
+        """That of the request being served."""
+        request = cast("HttpRequest | None", self._current_request)
+        return None if request is None else request.id
 
     def _expect_next(self) -> None:
         """Start the time for which an idle connection is kept."""
@@ -239,6 +248,11 @@ class EdgeProtocol(RequestHandler):
     def _stop_lingering(self) -> None:
         if self._gone is not None and not self._gone.done():
             self._gone.set_result(None)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether another request is there already."""
+        return bool(self._messages)
 
     @property
     def expects_head(self) -> bool:
