@@ -5,12 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean redis dynamodb prometheus
+.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
 	@echo "make test    run every test"
-	@echo "make check   lint, types, import contracts"
+	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
 	@echo "make bench   speed beside a bare aiohttp handler, webdis and aiobotocore"
 
@@ -20,7 +20,7 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-test: $(VENV)/.dev redis dynamodb prometheus
+test: $(VENV)/.dev redis dynamodb prometheus kustomize
 	$(BIN)/python -m pytest
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
@@ -39,12 +39,19 @@ LOCAL := tests/support/dynamodb/local
 $(VENV)/dynamodb-local/ready: $(VENV)/.venv $(LOCAL)/install.sh $(LOCAL)/pom.xml $(LOCAL)/OnLoopback.java
 	@sh $(LOCAL)/install.sh $(VENV)/dynamodb-local
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev manifests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/kvs-gateway check --config config.example.yaml
+
+# Renders every overlay and combination of deploy/, validates and checks them: as tests, which `make test` runs, too.
+manifests: $(VENV)/.dev kustomize
+	$(BIN)/python -m pytest --quiet tests/deploy/test_manifests.py
+
+kustomize: $(VENV)/.dev
+	@command -v kubectl >/dev/null || command -v kustomize >/dev/null || test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

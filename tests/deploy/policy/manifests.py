@@ -1,0 +1,85 @@
+"""Rendered manifests, as rules look at them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+Rule = Callable[["Manifests"], Iterator[str]]
+"""What is wrong, in words; nothing if the rule is kept."""
+
+
+@dataclass(frozen=True)
+class Manifests:
+    """All objects of one installation."""
+
+    objects: list[dict[str, Any]]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [each for each in self.objects if each["kind"] == kind]
+
+    def named(self, kind: str, name: str) -> dict[str, Any]:
+        """An empty one if there is none, so that a rule can say what it misses."""
+        return next((each for each in self.of(kind) if each["metadata"]["name"] == name), {})
+
+    @property
+    def deployment(self) -> dict[str, Any]:
+        (deployment,) = self.of("Deployment")
+        return deployment
+
+    @property
+    def pod(self) -> dict[str, Any]:
+        return self.deployment["spec"]["template"]["spec"]
+
+    @property
+    def pod_labels(self) -> dict[str, str]:
+        return self.deployment["spec"]["template"]["metadata"]["labels"]
+
+    @property
+    def container(self) -> dict[str, Any]:
+        (container,) = self.pod["containers"]
+        return container
+
+    @property
+    def volumes(self) -> dict[str, dict[str, Any]]:
+        return {volume["name"]: volume for volume in self.pod["volumes"]}
+
+    @property
+    def mounts(self) -> dict[str, dict[str, Any]]:
+        return {mount["name"]: mount for mount in self.container["volumeMounts"]}
+
+    @property
+    def config_map(self) -> dict[str, Any]:
+        """The one with the gateway's configuration, whether or not the pods mount it."""
+        (config_map,) = [each for each in self.of("ConfigMap") if "config.yaml" in each["data"]]
+        return config_map
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The gateway's configuration, as it is written."""
+        return yaml.safe_load(self.config_map["data"]["config.yaml"])
+
+    @property
+    def store(self) -> str:
+        return self.config["store"]["kind"]
+
+    def selects_pods(self, selector: Mapping[str, str]) -> bool:
+        return bool(selector) and selector.items() <= self.pod_labels.items()
+
+
+def at(tree: Any, *path: str) -> Any:
+    """What stands there; None if nothing does."""
+    for step in path:
+        if not isinstance(tree, Mapping):
+            return None
+        tree = tree.get(step)
+    return tree
+
+
+def differences(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+    """Each expected value that is another one; paths are dotted."""
+    for path, value in expected.items():
+        found = at(actual, *path.split("."))
+        if found != value:
+            yield f"{path} is {found!r}, not {value!r}"
