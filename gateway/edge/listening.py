@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from gateway.config.settings import ControlListener, DataListener, OpsListener, TlsSettings
+from gateway.edge.handover import leave_port
 from gateway.edge.server import EdgeServer
 
 _BACKLOG = 4096
@@ -21,10 +22,13 @@ Where = DataListener | OpsListener | ControlListener
 class Listener:
     """One listening socket and its connections."""
 
-    def __init__(self, server: EdgeServer, sockets: asyncio.Server, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, server: EdgeServer, sockets: asyncio.Server, tls: ssl.SSLContext | None, *, shares_port: bool
+    ) -> None:
         self._server = server
         self._sockets = sockets
         self._tls = tls
+        self._shares_port = shares_port
 
     @property
     def url(self) -> str:
@@ -36,9 +40,12 @@ class Listener:
     async def stop_listening(self, ends_at: float) -> None:
         """No new connections. Idle ones are closed; requests on their way may arrive for a moment.
 
-        Connections that wait to be accepted are taken: the kernel would reset them.
+        Connections that wait to be accepted are taken: the kernel would reset them. Where replicas share the
+        port, handshakes that have begun may end first, and new ones are left to the others.
         """
         sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in self._sockets.sockets]
+        if self._shares_port:
+            await leave_port(sockets)
         self._sockets.close()
         waiting = [connection for each in sockets for connection in _accept_waiting(each)]
         await self._serve(waiting)
@@ -77,7 +84,7 @@ async def open_listener(server: EdgeServer, where: Where) -> Listener:
         ssl=context,
         ssl_handshake_timeout=None if context is None else server.settings.head_seconds,
     )
-    return Listener(server, sockets, context)
+    return Listener(server, sockets, context, shares_port=reuse_port)
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:

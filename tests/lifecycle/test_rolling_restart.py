@@ -1,60 +1,81 @@
-"""Design, section 2: no request fails while a replica is replaced by another on the same port."""
+"""Design, section 2: while replicas on one port replace each other no request fails or goes uncounted."""
 
-import signal
-import threading
-import time
+import ssl
+from pathlib import Path
 
-from tests.lifecycle.raw import Connection
+import pytest
+import trustme
 
-CLIENTS = 20
-
-
-class _Client(threading.Thread):
-    """Calls without a pause on kept connections, as an ordinary HTTP client does; never repeats a call."""
-
-    def __init__(self, url: str, stop: threading.Event) -> None:
-        super().__init__()
-        self._url, self._stop_calling = url, stop
-        self.answered, self.closed, self.failures = 0, 0, []
-
-    def run(self) -> None:
-        while not self._stop_calling.is_set():
-            try:
-                self._call_until_closed()
-            except OSError as error:
-                self.failures.append(repr(error))
-
-    def _call_until_closed(self) -> None:
-        with Connection(self._url) as connection:
-            while not self._stop_calling.is_set():
-                status, fields, _ = connection.call("put", value=1)
-                if status != 200:
-                    self.failures.append(status)
-                self.answered += 1
-                if fields.get("connection") == "close":
-                    self.closed += 1
-                    return
+from tests.lifecycle.succession import Succession
+from tests.support.load import Load, client_of
+from tests.support.redis import RedisServer
+from tests.support.traffic import Habits, Traffic
 
 
-def test_twenty_busy_clients_see_no_failure_while_a_replica_is_replaced(start):
-    shared = {"reuse_port": True}
-    shutdown = {"drain_seconds": 0.5, "grace_seconds": 1.0}
-    old = start(listen={"data": shared}, shutdown=shutdown)
-    port = int(old.urls["data"].rsplit(":", 1)[1])
-    stop = threading.Event()
-    clients = [_Client(old.urls["data"], stop) for _ in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    new = start(listen={"data": {**shared, "port": port}}, shutdown=shutdown)
-    time.sleep(0.2)
-    old.signal(signal.SIGTERM)
-    ended = old.wait(5)
-    time.sleep(0.2)
-    stop.set()
-    for client in clients:
-        client.join()
-    assert [client.failures for client in clients] == [[]] * CLIENTS
-    assert ended == 0
-    assert all(client.answered for client in clients)
-    assert sum(client.closed for client in clients) >= 1
-    assert new.process.poll() is None
+def assert_nothing_was_lost(traffic: Traffic, succession: Succession) -> None:
+    assert traffic.failures == []
+    assert set(succession.exits) == {0}
+    assert succession.counted == traffic.answered
+    assert traffic.moved > 0
+    assert "Traceback" not in succession.logs
+
+
+async def test_fifty_busy_clients_see_no_failure_over_twenty_replacements(start):
+    succession = Succession(start)
+    async with Traffic(succession.current.urls["data"], Habits(kept=50)) as traffic:
+        await succession.replace(20)
+    await succession.end()
+    assert_nothing_was_lost(traffic, succession)
+
+
+async def test_clients_that_connect_for_every_call_see_no_failure(start):
+    succession = Succession(start)
+    async with Traffic(succession.current.urls["data"], Habits(fresh=60, every_seconds=0.04)) as traffic:
+        await succession.replace(10)
+    await succession.end()
+    assert_nothing_was_lost(traffic, succession)
+
+
+async def test_every_pipelined_call_is_answered(start):
+    succession = Succession(start)
+    async with Traffic(succession.current.urls["data"], Habits(pipelined=20, every_seconds=0.05)) as traffic:
+        await succession.replace(3)
+    await succession.end()
+    assert_nothing_was_lost(traffic, succession)
+    assert traffic.unanswered == 0
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def tls(authority, tmp_path) -> dict[str, str]:
+    file: Path = tmp_path / "server.pem"
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(file)
+    return {"certificate": str(file), "key": str(file)}
+
+
+async def test_clients_over_tls_see_no_failure(start, authority, tls):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    succession = Succession(start, listen={"data": {"tls": tls}})
+    habits = Habits(kept=20, fresh=10, every_seconds=0.1)
+    async with Traffic(succession.current.urls["data"], habits, context) as traffic:
+        await succession.replace(3)
+    await succession.end()
+    assert_nothing_was_lost(traffic, succession)
+
+
+async def test_what_one_replica_acknowledged_its_successor_reads(start):
+    with RedisServer() as server:
+        succession = Succession(start, store={"kind": "redis", "url": server.url})
+        async with client_of(succession.current) as gateway:
+            async with Load([gateway], clients=20) as load:
+                await succession.replace(3)
+            await load.check_all()
+        await succession.end()
+    assert load.lies == []
+    assert {(answer.status, answer.code) for answer in load.answers} == {(200, None)}
+    assert set(succession.exits) == {0}

@@ -119,6 +119,8 @@ class Load:
 
     async def _use(self, line: "_Line", registers: list[_Register]) -> None:
         for turn in count():
+            if line.closes:
+                return
             register = registers[turn // 2 % len(registers)]
             started = time.monotonic()
             padding = PADDINGS[turn // 2 % len(PADDINGS)]
@@ -168,10 +170,14 @@ class _Line:
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
+        self.closes = False
+        """Whether the last answer has said so."""
 
     async def ask(self, request: bytes) -> Reply:
         self._writer.write(request)
-        return await read_reply(self._reader)
+        reply = await read_reply(self._reader)
+        self.closes = reply.closes
+        return reply
 
     async def __aenter__(self) -> Self:
         self._reader, self._writer = await self.gateway.connect()

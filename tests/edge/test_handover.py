@@ -1,0 +1,50 @@
+"""A port is left to whoever shares it: new handshakes go to the next, what has begun is kept."""
+
+import asyncio
+import socket
+import sys
+
+import pytest
+
+from gateway.edge.handover import leave_port
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has filters on sockets")
+
+
+def listen(port: int = 0) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listening.bind(("127.0.0.1", port))
+    listening.listen(16)
+    listening.setblocking(False)
+    return listening
+
+
+@pytest.fixture
+def leaving():
+    with listen() as listening:
+        yield listening
+
+
+async def test_who_connects_to_a_port_that_is_left_reaches_whoever_listens_next(leaving):
+    await leave_port([leaving])
+    connecting = asyncio.create_task(asyncio.open_connection(*leaving.getsockname()))
+    await asyncio.sleep(0.2)
+    assert not connecting.done()
+    with listen(leaving.getsockname()[1]) as staying:
+        leaving.close()
+        async with asyncio.timeout(5):
+            _, writer = await connecting
+        accepted, _ = await asyncio.get_running_loop().sock_accept(staying)
+        accepted.close()
+        writer.close()
+
+
+async def test_a_connection_from_before_can_still_be_accepted_and_used(leaving):
+    reader, writer = await asyncio.open_connection(*leaving.getsockname())
+    await leave_port([leaving])
+    accepted, _ = leaving.accept()
+    with accepted:
+        accepted.sendall(b"hello")
+        assert await reader.readexactly(5) == b"hello"
+    writer.close()
