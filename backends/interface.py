@@ -110,6 +110,18 @@ class Backend(Protocol):
         """Raise a `BackendError` unless the store answers."""
         ...
 
+    @property
+    def clock_lead_seconds(self) -> float | None:
+        """How far this machine's wall clock led the store's at the last ping; None if that is not known."""
+        ...
+
+    def renew(self, settings: object) -> bool:
+        """Use the credentials in `settings`, those of any store, from the next connection on.
+
+        Returns False, and changes nothing, if anything else differs from what it was opened with.
+        """
+        ...
+
     async def close(self) -> None:
         """Give connections back; may be repeated."""
         ...

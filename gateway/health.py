@@ -41,6 +41,11 @@ class Health:
         """Which dependencies answered when last asked."""
         return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
 
+    def clock_leads(self) -> dict[str, float]:
+        """By how many seconds this clock leads those of the dependencies that have one and are up."""
+        leads = {name: backend.clock_lead_seconds for name, backend in self._dependencies.items()}
+        return {name: lead for name, lead in leads.items() if lead is not None and self._up[name]}
+
     async def check(self) -> None:
         """Ask each store once; changes are logged."""
         faults = {backend: await _fault_of(backend) for backend in set(self._dependencies.values())}

@@ -5,6 +5,7 @@ SIGTERM   not ready, answers close their connections; the listener closes after
           the tenant series were scraped once more, `grace_seconds` at the longest
 SIGINT    no waiting for traffic to move away: calls in flight finish, then the end
 again     at once
+SIGHUP    reads the configuration again, as a change of its files does
 """
 
 import asyncio
@@ -15,10 +16,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from gateway.app import App
+from gateway.config.source import ConfigurationFile
 from gateway.edge.listening import Listener, Where, open_listener
 from gateway.edge.responding import Responder
 from gateway.edge.server import EdgeServer, Handler, RefusalCount
 from gateway.housekeeping import chores
+from gateway.reloading import Reloader
 
 log = logging.getLogger("kvs.lifecycle")
 
@@ -42,6 +45,10 @@ class Replica:
     def urls(self) -> dict[str, str]:
         """Where the three listeners are."""
         return {"data": self._data.url, "ops": self._ops.url, "control": self._control.url}
+
+    def renew_certificate(self) -> None:
+        """Show what is in the certificate's files now. Raises UnusableCertificate."""
+        self._data.renew_certificate(self._app.settings.listen.data.tls)
 
     async def drain(self) -> None:
         """End without failing a request."""
@@ -91,13 +98,13 @@ async def running(app: App) -> AsyncIterator[Replica]:
         yield await _listen(app, opened)
 
 
-async def serve(app: App, announce: Callable[[dict[str, str]], None]) -> None:
-    """Run until a signal ends it. `announce` is told where the listeners are."""
+async def serve(app: App, file: ConfigurationFile, announce: Callable[[dict[str, str]], None]) -> None:
+    """Run until a signal ends it. `announce` is told where the listeners are; `file` is watched."""
     signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signals.put_nowait, number)
-    async with running(app) as replica:
+    async with running(app) as replica, _reloading(app, replica, file):
         announce(replica.urls)
         first = await signals.get()
         ending = asyncio.create_task(replica.drain() if first is signal.SIGTERM else replica.finish())
@@ -110,6 +117,17 @@ async def serve(app: App, announce: Callable[[dict[str, str]], None]) -> None:
     log.info("ended")
 
 
+@asynccontextmanager
+async def _reloading(app: App, replica: Replica, file: ConfigurationFile) -> AsyncIterator[None]:
+    reloader = Reloader(file, app.renewal, replica.renew_certificate, app.metrics, app.clock)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.demand)
+    watching = asyncio.create_task(reloader.watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
 async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     """The data listener opens last, when everything that serves its requests is there, and closes first."""
     listen = app.settings.listen
@@ -118,6 +136,10 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
         name: str, handler: Handler, responder: Responder, count: RefusalCount, where: Where
     ) -> Listener:
         server = EdgeServer(handler, responder, app.settings.edge, count)
+        if name == "data":
+            app.metrics.watch_gauge(
+                "kvs_connections", "Open ones, of the data listener.", lambda: server.connection_count
+            )
         try:
             listener = await open_listener(server, where)
         except OSError as error:

@@ -44,6 +44,11 @@ class Pipeline:
         self._meter = meter
         self._executor = executor
 
+    def renew(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
+        """Serve the next call under these policies."""
+        self._signature = signature
+        self._table_token = table_token
+
     async def serve(self, call: Call) -> tuple[Answer, TenantLabels | None]:
         """The answer, and the tenant it is billed to if the call got that far."""
         try:

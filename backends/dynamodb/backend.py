@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from backends.breaker import Breaker
@@ -30,6 +31,14 @@ def endpoint_of(region: str) -> str:
     return f"https://dynamodb.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
 
 
+def _lead_seconds(now_seconds: float, date: str | None) -> float | None:
+    """An answer's date is cut to its second, so the lead is known to half a second."""
+    try:
+        return now_seconds - (parsedate_to_datetime(date or "").timestamp() + 0.5)
+    except ValueError:
+        return None
+
+
 class DynamoBackend:
     """Any number of replicas may open the same one. The table is looked after in the background."""
 
@@ -38,6 +47,8 @@ class DynamoBackend:
     def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
         url = settings.endpoint_url or endpoint_of(settings.region)
         self._settings = settings
+        self._wall_ms = clock.wall_ms
+        self.clock_lead_seconds: float | None = None
         self._endpoint = url
         self._transport = AiohttpTransport(f"{url.rstrip('/')}/")
         self._credentials = FreshCredentials()
@@ -66,6 +77,11 @@ class DynamoBackend:
         except BackendMisconfigured as fault:
             self._look_again(fault)
             raise
+        self.clock_lead_seconds = _lead_seconds(self._wall_ms() / 1000, self._transport.date)
+
+    def renew(self, settings: object) -> bool:
+        """Credentials are none of the settings: they are found, and refreshed, as AWS SDKs do."""
+        return settings == self._settings
 
     async def close(self) -> None:
         self._preparing.cancel()

@@ -28,10 +28,14 @@ Post = Callable[[Mapping[str, str], bytes], Awaitable[Answer]]
 
 
 class AiohttpTransport:
-    """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself."""
+    """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself.
+
+    `date` is what the last answer gave as its time.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self.date: str | None = None
         self._session = ClientSession(
             connector=TCPConnector(limit=0, ssl=ssl.create_default_context()),
             cookie_jar=DummyCookieJar(),
@@ -46,6 +50,7 @@ class AiohttpTransport:
             async with self._session.post(
                 self._url, headers=headers, data=body, allow_redirects=False
             ) as answer:
+                self.date = answer.headers.get("Date")
                 return Answer(answer.status, answer.headers.get("x-amz-crc32"), await answer.read())
         except ClientConnectorError:
             raise NotReached from None

@@ -13,14 +13,20 @@ class MemoryBackend:
     """All three ports in plain dictionaries; each call is one step of the event loop, hence atomic."""
 
     name = "memory"
+    clock_lead_seconds = None
 
     def __init__(self, settings: MemorySettings, clock: Clock) -> None:
+        self._settings = settings
         self.entries = MemoryEntryStore(max_bytes=settings.max_bytes, now_ms=clock.wall_ms)
         self.counters = MemoryWindowCounter(now_ms=clock.monotonic_ms)
         self.records = MemoryRecordStore()
 
     async def ping(self) -> None:
         """Always there."""
+
+    def renew(self, settings: object) -> bool:
+        """There are no credentials."""
+        return settings == self._settings
 
     async def close(self) -> None:
         """Nothing to give back."""

@@ -1,12 +1,16 @@
 """The three ports on Redis."""
 
 import ssl
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from backends.breaker import Breaker
 from backends.clock import Clock
-from backends.errors import StoreFull
+from backends.errors import BackendError, StoreFull
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
@@ -28,9 +32,13 @@ class RedisBackend:
     name = "redis"
 
     def __init__(self, settings: RedisSettings, clock: Clock) -> None:
-        url = parse_url(settings.url)
-        self._topology = _topology(url, settings.ca_file, clock)
+        self._settings = settings
+        self._url = parse_url(settings.url)
+        self._access = _access(self._url, settings.ca_file)
+        self._topology = _topology(self._url, lambda: self._access, clock)
         self._keys = Keys(settings.prefix)
+        self._wall_ms = clock.wall_ms
+        self.clock_lead_seconds: float | None = None
         self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
         self.counters = RedisWindowCounter(self._topology, self._keys)
         self.records = RedisRecordStore(self._topology, self._keys)
@@ -38,26 +46,53 @@ class RedisBackend:
     async def ping(self) -> None:
         """Write something, too: a replica, or a server that cannot save, answers PING and serves nobody."""
         await self._topology.ping()
-        try:
+        with suppress(StoreFull):  # only puts are refused then
             await self._topology.call(self._keys.ping, "SET", self._keys.ping, "", "PX", _PING_TTL_MS)
-        except StoreFull:
-            return  # only puts are refused then
+        self.clock_lead_seconds = await self._clock_lead_seconds()
+
+    def renew(self, settings: object) -> bool:
+        """Connections that are open stay so: Redis has let them in."""
+        if not isinstance(settings, RedisSettings):
+            return False
+        url = parse_url(settings.url)
+        same_url = replace(url, user=self._url.user, password=self._url.password) == self._url
+        if not same_url or replace(settings, url=self._settings.url) != self._settings:
+            return False
+        self._access = _access(url, settings.ca_file)
+        return True
 
     async def close(self) -> None:
         await self._topology.close()
 
+    async def _clock_lead_seconds(self) -> float | None:
+        asked_ms = self._wall_ms()
+        try:
+            reply = await self._topology.call(self._keys.ping, "TIME")
+        except BackendError:
+            return None  # this user may not ask: the store is there all the same
+        answered_ms = self._wall_ms()
+        seconds, microseconds = map(int, reply)
+        return (asked_ms + answered_ms) / 2000 - (seconds + microseconds / 1_000_000)
 
-def _topology(url: RedisUrl, ca_file: str | None, clock: Clock) -> Topology:
+
+def _access(url: RedisUrl, ca_file: str | None) -> Access:
     tls = ssl.create_default_context(cafile=ca_file) if url.is_tls else None
-    access = Access(url.user, url.password, url.database, tls)
-    anonymous = Access("", "", 0, tls)
+    return Access(url.user, url.password, url.database, tls)
+
+
+def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topology:
+    async def connect(address: Address) -> Connection:
+        return await dial(address, access())
+
+    async def connect_to_sentinel(address: Address) -> Connection:
+        return await dial(address, Access("", "", 0, access().tls))
 
     async def dial_at(address: Address) -> tuple[Address, Connection]:
-        return address, await dial(address, access, warn_of_eviction)
+        return address, await dial(address, access(), warn_of_eviction)
 
     async def dial_master() -> tuple[Address, Connection]:
-        address = await find_master(url.master, url.addresses, partial(dial, access=anonymous))
-        return address, await dial(address, access, refuse_replica, warn_of_eviction)
+        address = await find_master(url.master, url.addresses, connect_to_sentinel)
+        return address, await dial(address, access(), refuse_replica, warn_of_eviction)
 
     new_breaker = partial(Breaker, clock.monotonic_ms)
     match url.layout:
@@ -67,6 +102,6 @@ def _topology(url: RedisUrl, ca_file: str | None, clock: Clock) -> Topology:
         case Layout.SENTINEL:
             return OneMaster(Server(f"master {url.master}", dial_master, new_breaker()))
         case Layout.CLUSTER:
-            return ClusterOfMasters(url.addresses, partial(dial, access=access), dial_at, new_breaker)
+            return ClusterOfMasters(url.addresses, connect, dial_at, new_breaker)
         case _ as unreachable:
             assert_never(unreachable)

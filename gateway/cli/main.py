@@ -14,9 +14,9 @@ from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.exits import CommandFailed, Exit
 from gateway.cli.management import run_management
-from gateway.config.loading import load
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
+from gateway.config.source import ConfigurationFile
 from gateway.lifecycle import CannotListen, serve
 from gateway.logs import configure_logging
 
@@ -45,31 +45,34 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "version":
             return json.dumps({"version": __version__})
         case "check":
-            _load(arguments.config, environ)
+            _load(ConfigurationFile(Path(arguments.config), environ))
             return json.dumps({"ok": True})
         case "serve":
-            _serve(_load(arguments.config, environ))
+            _serve(ConfigurationFile(Path(arguments.config), environ))
             return ""
         case _:
             return run_management(arguments, environ)
 
 
-def _load(config: str, environ: Mapping[str, str]) -> Settings:
+def _load(file: ConfigurationFile) -> Settings:
     try:
-        return load(Path(config), environ)
+        return file.load()
     except InvalidConfiguration as error:
         problems = [{"path": problem.path, "problem": problem.problem} for problem in error.problems]
-        raise CommandFailed(Exit.INVALID, "invalid_configuration", config=config, problems=problems) from None
+        raise CommandFailed(
+            Exit.INVALID, "invalid_configuration", config=str(file), problems=problems
+        ) from None
 
 
-def _serve(settings: Settings) -> None:
+def _serve(file: ConfigurationFile) -> None:
+    settings = _load(file)
     configure_logging(settings.logging.level)
 
     def announce(urls: Mapping[str, str]) -> None:
         print(json.dumps({"listening": urls}), flush=True)
 
     async def run() -> None:
-        await serve(await build_app(settings), announce)
+        await serve(await build_app(settings), file, announce)
 
     try:
         uvloop.run(run())

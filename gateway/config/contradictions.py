@@ -7,9 +7,10 @@ from hashlib import sha256
 from ipaddress import ip_address, ip_network
 
 from gateway.config.problems import Problems
-from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
+from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings, TlsSettings
 from gateway.credentials.roles import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
+from gateway.tls import UnusableCertificate, server_context
 
 _CARRIED = re.compile(rb"[!-~\x80-\xff]+")
 """Bearer tokens that arrive as they are: no blanks, no control characters."""
@@ -42,12 +43,22 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
             problems.add(f"listen.{name}.port", "is the port of another listener")
         taken.add(place)
     if listen.data.tls is not None:
-        for key in ("certificate", "key"):
-            if not os.access(getattr(listen.data.tls, key), os.R_OK):
-                problems.add(f"listen.data.tls.{key}", "names a file that cannot be read")
+        _check_certificate(listen.data.tls, problems)
     for index, token in enumerate(settings.control.tokens):
         if not _CARRIED.fullmatch(token.encode()):
             problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
+
+
+def _check_certificate(tls: TlsSettings, problems: Problems) -> None:
+    unreadable = [key for key in ("certificate", "key") if not os.access(getattr(tls, key), os.R_OK)]
+    for key in unreadable:
+        problems.add(f"listen.data.tls.{key}", "names a file that cannot be read")
+    if unreadable:
+        return
+    try:
+        server_context(tls)
+    except UnusableCertificate:
+        problems.add("listen.data.tls", "does not name a certificate and its unencrypted key, in PEM")
 
 
 def _check_signature(settings: Settings, problems: Problems) -> None:

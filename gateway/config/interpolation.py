@@ -1,14 +1,32 @@
 """Strings that stand for what is not in the file: `${NAME}`, `${NAME:-default}`, `file:/path`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gateway.config.problems import Problems
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _FILE = "file:"
+
+
+Read = Callable[[Path], str]
+"""The text of a file. Raises OSError, or ValueError for what is no text."""
+
+
+def read_text(file: Path) -> str:
+    """The text of a file in UTF-8."""
+    return file.read_text(encoding="utf-8")
+
+
+class Outside(Struct, frozen=True):
+    """What strings may stand for: environment variables and files."""
+
+    environ: Mapping[str, str]
+    read: Read
 
 
 class Interpolated(str):
@@ -17,28 +35,28 @@ class Interpolated(str):
     __slots__ = ()
 
 
-def interpolate(tree: Any, path: str, environ: Mapping[str, str], problems: Problems) -> Any:
+def interpolate(tree: Any, path: str, outside: Outside, problems: Problems) -> Any:
     """The tree with every string replaced by what it stands for."""
     match tree:
         case dict():
             return {
-                key: interpolate(value, f"{path}.{key}" if path else str(key), environ, problems)
+                key: interpolate(value, f"{path}.{key}" if path else str(key), outside, problems)
                 for key, value in tree.items()
             }
         case list():
             return [
-                interpolate(value, f"{path}[{index}]", environ, problems) for index, value in enumerate(tree)
+                interpolate(value, f"{path}[{index}]", outside, problems) for index, value in enumerate(tree)
             ]
         case str():
-            return _resolve(tree, path, environ, problems)
+            return _resolve(tree, path, outside, problems)
         case _:
             return tree
 
 
-def _resolve(text: str, path: str, environ: Mapping[str, str], problems: Problems) -> str:
+def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
     def value_of(variable: re.Match[str]) -> str:
         name, default = variable.groups()
-        value = environ.get(name)
+        value = outside.environ.get(name)
         if value:
             return value
         if default is None:
@@ -48,13 +66,13 @@ def _resolve(text: str, path: str, environ: Mapping[str, str], problems: Problem
 
     resolved = _VARIABLE.sub(value_of, text)
     if resolved.startswith(_FILE):
-        return Interpolated(_read(resolved.removeprefix(_FILE), path, problems))
+        return Interpolated(_read(Path(resolved.removeprefix(_FILE)), path, outside.read, problems))
     return text if resolved == text else Interpolated(resolved)
 
 
-def _read(file: str, path: str, problems: Problems) -> str:
+def _read(file: Path, path: str, read: Read, problems: Problems) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+        return read(file).rstrip("\r\n")
     except (OSError, ValueError):
         problems.add(path, "the file that it names cannot be read")
         return ""

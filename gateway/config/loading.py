@@ -9,7 +9,7 @@ import yaml
 
 from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
-from gateway.config.interpolation import interpolate
+from gateway.config.interpolation import Outside, Read, interpolate, read_text
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
 from gateway.config.settings import ControlSettings, Settings
 
@@ -17,20 +17,23 @@ _MERGE_TAG = "tag:yaml.org,2002:merge"
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
 
 
-def load(file: Path, environ: Mapping[str, str]) -> Settings:
+def load(file: Path, environ: Mapping[str, str], read: Read = read_text) -> Settings:
     """The settings in a YAML file. Raises InvalidConfiguration with every problem."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read(file)
     except (OSError, ValueError):
         raise InvalidConfiguration([Problem("(file)", "cannot be read")]) from None
-    return parse(text, environ)
+    return parse(text, environ, read)
 
 
-def parse(text: str, environ: Mapping[str, str]) -> Settings:
-    """The settings in a YAML text. Raises InvalidConfiguration with every problem."""
+def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Settings:
+    """The settings in a YAML text; `read` reads the files that it names.
+
+    Raises InvalidConfiguration with every problem.
+    """
     problems = Problems()
     try:
-        tree = _spell_off(interpolate(_read_yaml(text), "", environ, problems))
+        tree = _spell_off(interpolate(_read_yaml(text), "", Outside(environ, read), problems))
         settings = decode(Settings, tree, "", problems)
     except RecursionError:  # by depth, or by an alias of a mapping inside itself
         raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None

@@ -76,7 +76,7 @@ class CachedBindings:
         cache_ttl_ms: int,
         stale_ttl_ms: int,
     ) -> None:
-        self._declared = declared.bindings
+        self._declared = declared
         self._records = records
         self._clock = clock
         self._default_limit = default_limit
@@ -95,7 +95,7 @@ class CachedBindings:
     async def resolve(self, token: bytes) -> Binding | None:
         """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
         digest = digest_of(token)
-        binding = self._declared.get(digest)
+        binding = self._declared.bindings.get(digest)
         if binding is not None:
             return binding
         known = self._known.get(digest)

@@ -1,4 +1,4 @@
-"""Apps from the configuration file: known from the start, never changed, never in the store."""
+"""Apps from the configuration file: replaced when the file changes, never in the store."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -17,6 +17,10 @@ class DeclaredApps:
             for app in apps
             for table in app.tables
         }
+
+    def renew(self, others: "DeclaredApps") -> None:
+        """Hold what `others` hold."""
+        self._apps, self.bindings = others._apps, others.bindings  # noqa: SLF001 - of its own kind
 
     def find(self, environment: Environment) -> AppRecord | None:
         """The declared app, if it is one."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from gateway.config.settings import ControlListener, DataListener, OpsListener, TlsSettings
 from gateway.edge.handover import leave_port
 from gateway.edge.server import EdgeServer
+from gateway.tls import server_context, show_certificate
 
 _BACKLOG = 4096
 _POLL_SECONDS = 0.02
@@ -53,6 +54,11 @@ class Listener:
         moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
         await _until(lambda: not self._server.expects_heads, min(moment_ends_at, ends_at))
 
+    def renew_certificate(self, tls: TlsSettings | None) -> None:
+        """Show what is in the files now to those who connect from now on. Raises UnusableCertificate."""
+        if self._tls is not None and tls is not None:
+            show_certificate(self._tls, tls)
+
     async def close(self) -> None:
         """Let what is being written leave, then close every connection."""
         self._sockets.close()
@@ -74,7 +80,7 @@ class Listener:
 async def open_listener(server: EdgeServer, where: Where) -> Listener:
     """Listen. A TLS handshake has as long as a request's head."""
     reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
-    context = None if tls is None else _tls_context(tls)
+    context = None if tls is None else server_context(tls)
     sockets = await asyncio.get_running_loop().create_server(
         server,
         where.host,
@@ -95,12 +101,6 @@ def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
         while True:
             waiting.append(listening.accept()[0])
     return waiting
-
-
-def _tls_context(tls: TlsSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(tls.certificate, tls.key)
-    return context
 
 
 async def _until(condition: Callable[[], bool], ends_at: float) -> bool:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from gateway.credentials.roles import ApprovedRoles
-from gateway.credentials.session import SessionCredentials
+from gateway.credentials.issuing import Issuer
 from gateway.directory.directory import Directory
 from gateway.directory.errors import Invalid, SessionsDisabled, TableNotFound
 from gateway.directory.records import AppRecord
@@ -135,12 +134,8 @@ class AppCalls:
 class CredentialCalls:
     """Issue session credentials for approved roles."""
 
-    def __init__(
-        self, sessions: SessionCredentials | None, roles: ApprovedRoles, max_ttl_seconds: int
-    ) -> None:
-        self._sessions = sessions
-        self._roles = roles
-        self._max_ttl_seconds = max_ttl_seconds
+    def __init__(self, issuer: Issuer) -> None:
+        self.issuer = issuer
 
     @property
     def routes(self) -> Routes:
@@ -148,20 +143,21 @@ class CredentialCalls:
         return [(r"/v1/credentials", {"POST": self.issue})]
 
     async def issue(self, call: ControlCall) -> Done:
-        if self._sessions is None:
+        issuer = self.issuer
+        if issuer.sessions is None:
             raise SessionsDisabled
         role = call.fields.get("role")
-        default_seconds = min(_DEFAULT_SESSION_SECONDS, self._max_ttl_seconds)
+        default_seconds = min(_DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
         try:
             ttl_seconds = (
-                fields.integer(call.fields, "ttl_seconds", 1, self._max_ttl_seconds) or default_seconds
+                fields.integer(call.fields, "ttl_seconds", 1, issuer.max_ttl_seconds) or default_seconds
             )
         except Invalid:
             raise Invalid("invalid_ttl") from None
         environment = _bound_environment(call.fields)
-        if not isinstance(role, str) or len(role) > _MAX_ROLE_CHARACTERS or not self._roles.approves(role):
+        if not isinstance(role, str) or len(role) > _MAX_ROLE_CHARACTERS or not issuer.roles.approves(role):
             raise Invalid("role_not_approved")
-        issued = self._sessions.issue(role, ttl_seconds, environment)
+        issued = issuer.sessions.issue(role, ttl_seconds, environment)
         body = {
             "Version": 1,
             "AccessKeyId": issued.access_key_id,

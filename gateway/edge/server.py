@@ -61,7 +61,12 @@ class EdgeServer(web.Server):
 
     def is_full(self) -> bool:
         """Whether there are more connections than the cap; `connections` would copy them all."""
-        return len(self._connections) > self.settings.max_connections
+        return self.connection_count > self.settings.max_connections
+
+    @property
+    def connection_count(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
 
     @property
     def expects_heads(self) -> bool:

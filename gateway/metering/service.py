@@ -56,8 +56,9 @@ class ServiceMetrics(Collector):
         self._refusals: Counter[str] = Counter(dict.fromkeys(_codes(Refusal), 0))
         self._stores: dict[tuple[str, str, str], Histogram] = {}
         self._counters: dict[str, tuple[str, Callable[[], int]]] = {}
-        self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
+        self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
         self._dependencies: Callable[[], dict[str, bool]] = dict
+        self._clock_leads: Callable[[], dict[str, float]] = dict
 
     def answered(self, operation: str, status: int, code: str | None, seconds: float) -> None:
         """Count one answered request of the data plane."""
@@ -74,13 +75,16 @@ class ServiceMetrics(Collector):
         """Show a count that somebody else keeps."""
         self._counters[name] = (help_text, read)
 
-    def watch_gauge(self, name: str, help_text: str, read: Callable[[], int]) -> None:
+    def watch_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a level that somebody else keeps."""
         self._gauges[name] = (help_text, read)
 
-    def watch_dependencies(self, read: Callable[[], dict[str, bool]]) -> None:
-        """Show which dependencies are up."""
-        self._dependencies = read
+    def watch_dependencies(
+        self, are_up: Callable[[], dict[str, bool]], clock_leads: Callable[[], dict[str, float]]
+    ) -> None:
+        """Show which dependencies are up, and by how many seconds this clock leads theirs."""
+        self._dependencies = are_up
+        self._clock_leads = clock_leads
 
     def collect(self) -> Iterator[Metric]:
         """All families, for a prometheus_client registry."""
@@ -108,14 +112,19 @@ class ServiceMetrics(Collector):
     def _collect_watched(self) -> Iterator[Metric]:
         for name, (help_text, read) in self._counters.items():
             yield CounterMetricFamily(name, help_text, value=read())
-        for name, (help_text, read) in self._gauges.items():
-            yield GaugeMetricFamily(name, help_text, value=read())
+        for name, (help_text, level) in self._gauges.items():
+            yield GaugeMetricFamily(name, help_text, value=level())
         up = GaugeMetricFamily("kvs_dependency_up", "1 while it answers.", labels=["dependency"])
         for dependency, is_up in self._dependencies().items():
             up.add_metric([dependency], int(is_up))
+        skew = GaugeMetricFamily(
+            "kvs_clock_skew_seconds", "This clock minus the dependency's.", labels=["dependency"]
+        )
+        for dependency, seconds in self._clock_leads().items():
+            skew.add_metric([dependency], seconds)
         build = GaugeMetricFamily("kvs_build_info", "The running version.", labels=["version"])
         build.add_metric([__version__], 1)
-        yield from (up, build)
+        yield from (up, skew, build)
 
 
 def _codes(kind: type[Refusal]) -> Iterator[str]:

@@ -40,13 +40,12 @@ def test_an_address_that_is_not_this_machines_is_exit_1_with_json(tmp_path):
     assert '"error": "cannot_listen"' in done.stderr
 
 
-def test_a_certificate_that_is_none_is_exit_1_and_names_the_listener(tmp_path):
+def test_a_certificate_that_is_none_is_exit_4_and_names_the_key(tmp_path):
     none = tmp_path / "none.pem"
     none.write_text("not a certificate")
     done = _serve(tmp_path, listen={"data": {"tls": {"certificate": str(none), "key": str(none)}}})
-    assert (done.returncode, done.stdout) == (1, "")
-    assert '"error": "cannot_listen"' in done.stderr
-    assert '"message": "data' in done.stderr
+    assert (done.returncode, done.stdout) == (4, "")
+    assert '"path": "listen.data.tls"' in done.stderr
 
 
 def test_the_first_line_says_where_the_listeners_are_and_the_last_word_is_0(start):

@@ -90,6 +90,13 @@ class FaultyBackend:
         await self._faults.pass_through("ping", "")
         await self._inner.ping()
 
+    @property
+    def clock_lead_seconds(self):
+        return self._inner.clock_lead_seconds
+
+    def renew(self, settings) -> bool:
+        return self._inner.renew(settings)
+
     async def close(self) -> None:
         await self._inner.close()
 

@@ -1,23 +1,17 @@
 """The composition root: the only module that names concrete classes and wires them together."""
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from ipaddress import ip_network
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from backends import open_backend
 from backends.clock import Clock, SystemClock
 from backends.interface import Backend
-from backends.settings import StoreSettings
-from gateway.config.declaring import declared_apps
+from gateway.app.callers import build_callers
+from gateway.app.renewal import Renewal, build_declared, build_table_token
+from gateway.app.stores import OpenStore, Stores, open_stores
 from gateway.config.settings import Settings
-from gateway.credentials.keyring import Credentials, Keyring
-from gateway.credentials.roles import ApprovedRoles
-from gateway.credentials.session import SessionCredentials
-from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
@@ -36,25 +30,18 @@ from gateway.limits import Limits
 from gateway.metering.exposition import Exposition
 from gateway.metering.meter import Meter
 from gateway.metering.service import ServiceMetrics
-from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
 from gateway.metering.usage import KnownTables, Usage
-from gateway.model import Caller
 from gateway.pipeline import Pipeline
 from gateway.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
-from gateway.policies.signature import CallerPolicy, SignaturePolicy, Unsigned
-from gateway.policies.table_token import TableTokenPolicy
-from gateway.sigv4 import Rules
-from gateway.sigv4.verification import strip_default_port
 
 log = logging.getLogger("kvs.app")
-
-OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 
 
 class App(Struct, frozen=True):
     """Everything that is wired, for `gateway.lifecycle` to run."""
 
     settings: Settings
+    clock: Clock
     data: DataEdge
     ops: OpsEdge
     control: ControlEdge
@@ -66,20 +53,8 @@ class App(Struct, frozen=True):
     usage: Usage
     known_tables: KnownTables
     backends: Sequence[Backend]
-
-
-class _Stores(Struct, frozen=True):
-    """The three ports, timed, and what stands behind each."""
-
-    entries: MeteredEntryStore
-    counters: MeteredWindowCounter
-    records: MeteredRecordStore
-    dependencies: dict[str, Backend]
-
-    @property
-    def backends(self) -> list[Backend]:
-        """What stands behind the ports, each once."""
-        return list(dict.fromkeys(self.dependencies.values()))
+    metrics: ServiceMetrics
+    renewal: Renewal
 
 
 async def build_app(
@@ -88,32 +63,34 @@ async def build_app(
     """Wire an app. Nothing listens yet, and no store needs to be reachable."""
     clock = clock or SystemClock()
     metrics = ServiceMetrics()
-    stores = await _open_stores(settings, clock, metrics, open_store)
+    stores = await open_stores(settings, clock, metrics, open_store)
     usage = _usage(settings, clock)
-    declared = DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute)
+    declared = build_declared(settings)
     known_tables = KnownTables(usage)
     known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
     bindings = _bindings(settings, clock, declared, stores)
     managed = ManagedApps(stores.records, clock, settings.directory.max_tables)
     directory = Directory(declared, managed, bindings)
-    roles = ApprovedRoles(settings.signature.approved_roles)
-    sessions = _sessions(settings, clock)
+    callers = build_callers(settings, clock)
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
     pipeline = Pipeline(
-        signature=_signature(settings, clock, roles, sessions),
-        table_token=_table_token(settings, bindings),
+        signature=callers.policy,
+        table_token=build_table_token(settings, bindings),
         rate_limit=_rate_limit(settings, clock, stores),
         limits=_limits(settings),
         meter=Meter(usage),
         executor=Executor(stores.entries, clock),
     )
     data_responder, side_responder = (Responder(settings.edge, clock) for _ in range(2))
+    credential_calls = CredentialCalls(callers.issuer)
+    control = _control(settings, directory, credential_calls, side_responder)
     _watch(metrics, bindings, usage, health)
     return App(
         settings=settings,
+        clock=clock,
         data=_data(settings, pipeline, data_responder, metrics),
         ops=OpsEdge(health, Exposition(usage, metrics), side_responder),
-        control=_control(settings, directory, roles, sessions, side_responder),
+        control=control,
         data_responder=data_responder,
         side_responder=side_responder,
         health=health,
@@ -122,21 +99,18 @@ async def build_app(
         usage=usage,
         known_tables=known_tables,
         backends=stores.backends,
-    )
-
-
-async def _open_stores(
-    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore
-) -> _Stores:
-    store = await open_store(settings.store, clock)
-    counters = store if settings.counters is None else await open_store(settings.counters, clock)
-    if "memory" in (store.name, counters.name):
-        log.warning("the memory store serves one replica only, and forgets everything when it ends")
-    return _Stores(
-        entries=MeteredEntryStore(store.entries, metrics, store.name),
-        counters=MeteredWindowCounter(counters.counters, metrics, counters.name),
-        records=MeteredRecordStore(store.records, metrics, store.name),
-        dependencies={"store": store, "counters": counters, "directory": store},
+        metrics=metrics,
+        renewal=Renewal(
+            settings=settings,
+            clock=clock,
+            stores=stores,
+            declared=declared,
+            bindings=bindings,
+            directory=directory,
+            pipeline=pipeline,
+            control=control,
+            credential_calls=credential_calls,
+        ),
     )
 
 
@@ -159,7 +133,7 @@ def _data(settings: Settings, pipeline: Pipeline, responder: Responder, metrics:
     )
 
 
-def _bindings(settings: Settings, clock: Clock, declared: DeclaredApps, stores: _Stores) -> CachedBindings:
+def _bindings(settings: Settings, clock: Clock, declared: DeclaredApps, stores: Stores) -> CachedBindings:
     return CachedBindings(
         declared=declared,
         records=stores.records,
@@ -170,54 +144,7 @@ def _bindings(settings: Settings, clock: Clock, declared: DeclaredApps, stores: 
     )
 
 
-def _sessions(settings: Settings, clock: Clock) -> SessionCredentials | None:
-    session = settings.signature.credentials.session
-    return None if session is None else SessionCredentials(session.master_keys, clock)
-
-
-def _signature(
-    settings: Settings, clock: Clock, roles: ApprovedRoles, sessions: SessionCredentials | None
-) -> CallerPolicy:
-    signature = settings.signature
-    if signature.mode == "off":
-        log.warning("signature.mode is off: anyone who reaches the data listener is a caller")
-        return Unsigned()
-    static = {
-        credential.access_key_id: Credentials(credential.secret_access_key.encode(), Caller(credential.role))
-        for credential in signature.credentials.static
-    }
-    return SignaturePolicy(
-        rules=Rules(
-            region=settings.region,
-            skew_seconds=signature.clock_skew_seconds,
-            public_hosts=frozenset(strip_default_port(host.lower()) for host in settings.public_hosts),
-        ),
-        keyring=Keyring(static, sessions),
-        roles=roles,
-        proxy=_proxy(settings),
-        clock=clock,
-    )
-
-
-def _proxy(settings: Settings) -> TrustedProxy | None:
-    proxy = settings.signature.credentials.trusted_proxy
-    if proxy is None:
-        return None
-    return TrustedProxy(
-        caller_header=proxy.caller_header.lower().encode(),
-        secret_header=proxy.secret_header.lower().encode(),
-        secret=None if proxy.secret is None else proxy.secret.encode(),
-        networks=[ip_network(network) for network in proxy.networks],
-    )
-
-
-def _table_token(settings: Settings, bindings: CachedBindings) -> TableTokenPolicy:
-    if settings.signature.mode == "off":
-        return TableTokenPolicy.for_development(bindings)
-    return TableTokenPolicy(bindings)
-
-
-def _rate_limit(settings: Settings, clock: Clock, stores: _Stores) -> GrantCharge:
+def _rate_limit(settings: Settings, clock: Clock, stores: Stores) -> GrantCharge:
     strict = RateLimit(stores.counters, clock.monotonic_ms)
     return LenientRateLimit(strict) if settings.rate_limit.on_failure == "allow" else strict
 
@@ -234,11 +161,7 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _control(
-    settings: Settings,
-    directory: Directory,
-    roles: ApprovedRoles,
-    sessions: SessionCredentials | None,
-    responder: Responder,
+    settings: Settings, directory: Directory, credential_calls: CredentialCalls, responder: Responder
 ) -> ControlEdge:
     runtime = Runtime(
         public_url=settings.public_url,
@@ -247,11 +170,10 @@ def _control(
         default_limit=settings.rate_limit.requests_per_minute,
         default_max_tables=settings.directory.max_tables,
     )
-    session = settings.signature.credentials.session
     calls = (
         TableCalls(directory, runtime, settings.directory.rotation_overlap_seconds),
         AppCalls(directory, runtime),
-        CredentialCalls(sessions, roles, 0 if session is None else session.max_ttl_seconds),
+        credential_calls,
     )
     if not settings.control.tokens:
         log.warning("control.tokens is empty: the control plane refuses every call")
@@ -274,7 +196,8 @@ def _watch(metrics: ServiceMetrics, bindings: CachedBindings, usage: Usage, heal
     metrics.watch_counter(
         "kvs_usage_overflow", "Requests that found no series of their own.", lambda: usage.overflowed
     )
-    metrics.watch_dependencies(health.dependencies)
+    metrics.watch_gauge("kvs_draining", "1 from SIGTERM to the end.", lambda: health.draining)
+    metrics.watch_dependencies(health.dependencies, health.clock_leads)
 
 
 def _ms(seconds: float) -> int:

@@ -1,0 +1,57 @@
+"""The stores that the settings choose, behind the three ports."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from backends.clock import Clock
+from backends.interface import Backend
+from backends.settings import StoreSettings
+from gateway.config.settings import Settings
+from gateway.metering.service import ServiceMetrics
+from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+
+log = logging.getLogger("kvs.app")
+
+OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
+
+
+class Stores(Struct, frozen=True):
+    """The three ports, timed, and what stands behind each."""
+
+    entries: MeteredEntryStore
+    counters: MeteredWindowCounter
+    records: MeteredRecordStore
+    dependencies: dict[str, Backend]
+
+    @property
+    def backends(self) -> list[Backend]:
+        """What stands behind the ports, each once."""
+        return list(dict.fromkeys(self.dependencies.values()))
+
+    def renew(self, settings: Settings) -> bool:
+        """Use what the settings say of the same stores; False if they say something that needs a restart."""
+        store, counters = self.dependencies["store"], self.dependencies["counters"]
+        if (settings.counters is None) != (store is counters):
+            return False
+        renewed = [store.renew(settings.store)]
+        if settings.counters is not None:
+            renewed.append(counters.renew(settings.counters))
+        return all(renewed)
+
+
+async def open_stores(
+    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore
+) -> Stores:
+    """Open them; none needs to be reachable yet."""
+    store = await open_store(settings.store, clock)
+    counters = store if settings.counters is None else await open_store(settings.counters, clock)
+    if "memory" in (store.name, counters.name):
+        log.warning("the memory store serves one replica only, and forgets everything when it ends")
+    return Stores(
+        entries=MeteredEntryStore(store.entries, metrics, store.name),
+        counters=MeteredWindowCounter(counters.counters, metrics, counters.name),
+        records=MeteredRecordStore(store.records, metrics, store.name),
+        dependencies={"store": store, "counters": counters, "directory": store},
+    )

@@ -1,0 +1,64 @@
+"""The configuration file with the files that it names, and whether any of them has changed."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from backends.settings import RedisSettings
+from gateway.config.loading import load
+from gateway.config.problems import InvalidConfiguration
+from gateway.config.settings import Settings
+
+Marks = dict[Path, tuple[int, int, int] | None]
+"""For each file the time of its last change, its size and its inode; None if it cannot be seen."""
+
+
+class ConfigurationFile:
+    """One YAML file, read as often as needed. `marks` are those of the files that were read last."""
+
+    def __init__(self, file: Path, environ: Mapping[str, str]) -> None:
+        self._file = file
+        self._environ = environ
+        self.marks: Marks = {}
+
+    def __str__(self) -> str:
+        return str(self._file)
+
+    def load(self) -> Settings:
+        """The settings. Raises InvalidConfiguration with every problem."""
+        before = self.look()
+        marks: Marks = {}
+
+        def read(file: Path) -> str:
+            marks[file] = _mark(file)
+            return file.read_text(encoding="utf-8")
+
+        try:
+            settings = load(self._file, self._environ, read)
+        except InvalidConfiguration:
+            self.marks = before | marks  # what it named before may be what has to change
+            raise
+        self.marks = marks | {file: _mark(file) for file in _named_in(settings)}
+        return settings
+
+    def look(self) -> Marks:
+        """The marks of the same files now."""
+        return {file: _mark(file) for file in self.marks}
+
+
+def _named_in(settings: Settings) -> Iterator[Path]:
+    """Files that are not read with the settings but by those who are given them."""
+    tls = settings.listen.data.tls
+    if tls is not None:
+        yield from (Path(tls.certificate), Path(tls.key))
+    for store in (settings.store, settings.counters):
+        if isinstance(store, RedisSettings) and store.ca_file is not None:
+            yield Path(store.ca_file)
+
+
+def _mark(file: Path) -> tuple[int, int, int] | None:
+    """Follows links: Kubernetes replaces mounted files by pointing a link elsewhere."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
