@@ -75,7 +75,7 @@ async def _running(overlay: str, folder: Path):
 async def test_a_first_put_and_get_through_the_control_port(overlay, tmp_path):
     async with _running(overlay, tmp_path) as gateway:
         async with asyncio.timeout(10):
-            while (await gateway.ask_ops("/readyz")).status != 200:
+            while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         control = {"token": (tmp_path / "control-token").read_text().strip()}
         assert (await gateway.manage("PUT", APP, {"type": "api"}, **control)).status == 201
