@@ -4,7 +4,7 @@ SIGTERM   not ready, answers close their connections; the listener closes after
           `drain_seconds`; calls in flight finish; the ops listener stays until
           the tenant series were scraped once more, `grace_seconds` at the longest
 SIGINT    no waiting for traffic to move away: calls in flight finish, then the end
-again     at once
+again     at once, with 128 and the signal's number
 SIGHUP    reads the configuration again, as a change of its files does
 """
 
@@ -24,6 +24,8 @@ from gateway.housekeeping import chores
 from gateway.reloading import Reloader
 
 log = logging.getLogger("kvs.lifecycle")
+
+_ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 
 class CannotListen(Exception):
@@ -102,18 +104,16 @@ async def serve(app: App, file: ConfigurationFile, announce: Callable[[dict[str,
     """Run until a signal ends it. `announce` is told where the listeners are; `file` is watched."""
     signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDINGS:
         loop.add_signal_handler(number, signals.put_nowait, number)
     async with running(app) as replica, _reloading(app, replica, file):
         announce(replica.urls)
         first = await signals.get()
-        ending = asyncio.create_task(replica.drain() if first is signal.SIGTERM else replica.finish())
-        again = asyncio.create_task(signals.get())
-        await asyncio.wait({ending, again}, return_when=asyncio.FIRST_COMPLETED)
-        if again.done():
-            os._exit(128 + again.result())
-        again.cancel()
-        await ending
+        for number in _ENDINGS:
+            loop.add_signal_handler(number, os._exit, 128 + number)
+        if not signals.empty():
+            os._exit(128 + signals.get_nowait())
+        await (replica.drain() if first is signal.SIGTERM else replica.finish())
     log.info("ended")
 
 
