@@ -1,0 +1,53 @@
+"""Which metrics and labels a PromQL expression names."""
+
+import re
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(
+    r"""
+    (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<window>\[[^\]]*\])
+  | (?P<number>\d[\w.]*)
+  | (?P<name>[a-zA-Z_:][\w:]*)
+  | (?P<sign>[^\s\w])
+    """,
+    re.VERBOSE,
+)
+_GROUPINGS = {"by", "without", "on", "ignoring", "group_left", "group_right"}
+_WORDS = {"and", "or", "unless", "offset", "bool", "Inf", "NaN"}
+
+
+@dataclass
+class Names:
+    """Labels asked for by metric, and labels of groupings."""
+
+    selected: dict[str, set[str]] = field(default_factory=dict)
+    grouped: set[str] = field(default_factory=set)
+
+
+def names_in(expression: str) -> Names:
+    """The names that have to exist for the expression to find something."""
+    tokens = [(match.lastgroup, match[0]) for match in _TOKEN.finditer(expression)] + [("sign", "")]
+    names = Names()
+    at = 0
+    while at < len(tokens):
+        kind, text = tokens[at]
+        at += 1
+        if kind != "name" or text in _WORDS:
+            continue
+        following = tokens[at][1]
+        if text in _GROUPINGS:
+            inside, at = _inside(tokens, at, ")")
+            names.grouped |= inside
+        elif following == "{":
+            inside, at = _inside(tokens, at, "}")
+            names.selected.setdefault(text, set()).update(inside)
+        elif following != "(" and following not in _GROUPINGS:  # neither `rate(…)` nor `sum by (…) (…)`
+            names.selected.setdefault(text, set())
+    return names
+
+
+def _inside(tokens: list[tuple[str | None, str]], at: int, end: str) -> tuple[set[str], int]:
+    """The names up to a closing sign, and where it goes on after that."""
+    stop = next(index for index in range(at, len(tokens)) if tokens[index][1] == end)
+    return {text for kind, text in tokens[at:stop] if kind == "name"}, stop + 1
