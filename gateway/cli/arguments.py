@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from gateway.cli.exits import CommandFailed, Exit
+from gateway.cli.times import duration_ms, instant_ms
 from gateway.edge.fields import DEFAULT_ENV
 
 _DEFAULT_URL = "http://127.0.0.1:8081"
@@ -27,6 +28,7 @@ def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argpa
     _add_apps(commands.add_parser("apps", help="manage apps"), shared)
     _add_tables(commands.add_parser("tables", help="manage tables"), shared)
     _add_credentials(commands.add_parser("credentials", help="issue session credentials"), shared)
+    _add_usage(commands.add_parser("usage", help="what tenants used in a period, as Prometheus saw it"))
     return parser.parse_args(argv)
 
 
@@ -75,6 +77,23 @@ def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     issue.add_argument("--org")
     issue.add_argument("--app")
     issue.add_argument("--env")
+
+
+def _add_usage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prometheus", required=True, metavar="URL", help="its token: KVS_PROMETHEUS_TOKEN")
+    for option, text in (("--from", "RFC 3339, or a date: its beginning in UTC"), ("--to", "and included")):
+        name = f"{option[2:]}_ms"
+        parser.add_argument(option, required=True, type=instant_ms, dest=name, metavar="TIME", help=text)
+    parser.add_argument("--match", default="", metavar="MATCHERS", help="""more labels, as 'org="acme"'""")
+    parser.add_argument(
+        "--lookback",
+        type=duration_ms,
+        default="30d",
+        dest="lookback_ms",
+        metavar="DURATION",
+        help="how far before the period last values are looked for: as far as Prometheus keeps (default 30d)",
+    )
+    parser.add_argument("--format", choices=("json", "csv"), default="json")
 
 
 def _app() -> _Parser:

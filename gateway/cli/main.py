@@ -14,6 +14,7 @@ from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.exits import CommandFailed, Exit
 from gateway.cli.management import run_management
+from gateway.cli.usage import run_usage
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
 from gateway.config.source import ConfigurationFile
@@ -34,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _print(output: str) -> None:
     try:
-        print(output, end="\n" if output else "", flush=True)
+        print(output, end="" if output.endswith("\n") or not output else "\n", flush=True)
     except OSError as error:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - so that nothing is flushed again at exit
         raise CommandFailed(Exit.GENERAL, "cannot_write_output", message=error.strerror or "") from None
@@ -50,6 +51,8 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "serve":
             _serve(ConfigurationFile(Path(arguments.config), environ))
             return ""
+        case "usage":
+            return run_usage(arguments, environ)
         case _:
             return run_management(arguments, environ)
 

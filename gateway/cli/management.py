@@ -2,14 +2,14 @@
 
 import argparse
 import json
-import re
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.parse import quote, urlencode
+from urllib.request import Request
 
+from gateway.cli.calling import authorization, base_address, call_directly
 from gateway.cli.exits import CommandFailed, Exit, exit_for_status
 from gateway.cli.formats import kubernetes_secret, shell_lines
 from gateway.edge.fields import DEFAULT_ENV
@@ -83,21 +83,14 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
-class _StayHere(HTTPRedirectHandler):
-    """The control listener never redirects; another server must not be handed the control token."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 def _send(url: str, token: str | None, method: str, path: str, body: dict[str, Any] | None) -> Any:
-    headers = {"Content-Type": "application/json", **_authorization(token)}
+    credentials = authorization(token, "KVS_CONTROL_TOKEN", "invalid_control_token")
+    headers = {"Content-Type": "application/json", **credentials}
     data = None if body is None else json.dumps(body).encode()
     try:
-        request = Request(_checked(url) + path, data, headers, method=method)  # noqa: S310 - checked
-        # The control listener is reached directly: a proxy would get to see the control token.
-        opener = build_opener(ProxyHandler({}), _StayHere)
-        with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
+        base = base_address(url, "http://host:8081")
+        request = Request(base + path, data, headers, method=method)  # noqa: S310 - checked
+        with call_directly(request, timeout_seconds=_TIMEOUT_SECONDS) as response:
             text = response.read()
         return json.loads(text) if text else {"done": True}
     except HTTPError as error:
@@ -108,28 +101,6 @@ def _send(url: str, token: str | None, method: str, path: str, body: dict[str, A
     except (HTTPException, ValueError):
         message = "what answers there is not a control listener"
         raise CommandFailed(Exit.GENERAL, "unexpected_answer", message=message, url=url) from None
-
-
-def _checked(url: str) -> str:
-    """The control listener's base address. Raises CommandFailed."""
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable or not re.fullmatch(r"[!-~]+", url):
-        raise CommandFailed(Exit.INVALID, "invalid_url", message="expected something like http://host:8081")
-    return url.rstrip("/")
-
-
-def _authorization(token: str | None) -> dict[str, str]:
-    """The header that carries the control token. Raises CommandFailed, which does not repeat it."""
-    if not token:
-        return {}
-    if not re.fullmatch(r"[!-~]+", token.strip()):
-        message = "KVS_CONTROL_TOKEN holds a character that a header cannot carry"
-        raise CommandFailed(Exit.INVALID, "invalid_control_token", message=message)
-    return {"Authorization": f"Bearer {token.strip()}"}
 
 
 def _error_code(error: HTTPError) -> str:

@@ -18,8 +18,8 @@ from tests.support.servers import ServerProcess, wait_for
 class PrometheusServer(ServerProcess):
     """Scrapes what `scrape` names last; `kill` and `start` keep what was stored.
 
-    `jobs` are paths by the name of their job: each target is scraped on each of them, about 5 s after it was named
-    (that is Prometheus' own patience). `rule_files` are rules to evaluate at the same interval.
+    `jobs` are paths by the name of their job: each target is scraped on each of them. Prometheus takes about
+    5 s to begin with targets that are new to it. `rule_files` are rules to evaluate at the same interval.
     """
 
     name = "prometheus"

@@ -1,0 +1,48 @@
+"""Samples of counters and of the start times of processes. All times are Unix milliseconds."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+REQUESTS = "kvs_usage_requests_total"
+COUNTERS = {
+    REQUESTS: "requests",
+    "kvs_usage_request_bytes_total": "request_bytes",
+    "kvs_usage_response_bytes_total": "response_bytes",
+}
+TENANT = ("org", "app", "env", "table", "operation")
+OUTCOME = "outcome"
+_OWN = {"__name__", *TENANT, OUTCOME}
+
+Labels = tuple[tuple[str, str], ...]
+"""Names and values, sorted by name."""
+
+
+class Series(Struct, frozen=True):
+    """Points are (time, value), in the order of time."""
+
+    labels: Labels
+    points: list[tuple[int, float]]
+
+    @property
+    def target(self) -> Labels:
+        """What Prometheus scraped, told by the labels that are not the gateway's own."""
+        return tuple(label for label in self.labels if label[0] not in _OWN)
+
+
+class TooManySamples(Exception):
+    """The archive does not answer for so long a range."""
+
+
+class Archive(Protocol):
+    """Where samples are kept. Ranges are (after, until]; TooManySamples may be raised by all of them."""
+
+    def counters(self, after_ms: int, until_ms: int) -> Iterable[Series]:
+        """All samples of all usage counters."""
+
+    def starts(self, after_ms: int, until_ms: int) -> Iterable[Series]:
+        """All samples of the gateways' start times, in seconds."""
+
+    def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series]:
+        """The last value of each counter of a target; the time of these points means nothing."""

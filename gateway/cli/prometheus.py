@@ -1,0 +1,126 @@
+"""Prometheus as the archive that usage is read from, over its HTTP API."""
+
+import json
+import math
+from collections.abc import Iterator
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import Request
+
+import msgspec
+
+from gateway.billing.samples import COUNTERS, Labels, Series, TooManySamples
+from gateway.cli.calling import authorization, base_address, call_directly
+from gateway.cli.exits import CommandFailed, Exit
+
+_TIMEOUT_SECONDS = 150.0
+"""Longer than Prometheus gives a query, which is two minutes unless it is told otherwise."""
+
+_ANSWER_BYTES = 64 * 1024 * 1024
+_START = "process_start_time_seconds"
+_GATEWAYS = "kvs_build_info"
+"""Only a gateway has it; start times have all kinds of processes."""
+
+
+class _Result(msgspec.Struct):
+    metric: dict[str, str]
+    value: tuple[float, str] | None = None
+    values: list[tuple[float, str]] = []
+
+
+class _Data(msgspec.Struct):
+    result: list[_Result]
+
+
+class _Answer(msgspec.Struct):
+    data: _Data
+
+
+class _Error(msgspec.Struct):
+    error: str
+    type: str = msgspec.field(name="errorType")
+
+
+class PrometheusArchive:
+    """`matchers` narrow the counters down. All methods raise TooManySamples and CommandFailed."""
+
+    def __init__(self, url: str, token: str | None, matchers: str) -> None:
+        self._url = url
+        self._endpoint = base_address(url, "http://host:9090") + "/api/v1/query"
+        self._headers = authorization(token, "KVS_PROMETHEUS_TOKEN", "invalid_prometheus_token")
+        matchers = matchers.strip().removeprefix("{").removesuffix("}").strip().removesuffix(",")
+        self._matchers = [f'__name__=~"{"|".join(COUNTERS)}"', *([matchers] if matchers else [])]
+
+    def counters(self, after_ms: int, until_ms: int) -> list[Series]:
+        return self._samples(_selector(self._matchers), after_ms, until_ms)
+
+    def starts(self, after_ms: int, until_ms: int) -> list[Series]:
+        shown = self._evaluate(f"count_over_time({_GATEWAYS}{_range(after_ms, until_ms)})", until_ms)
+        gateways = {_labels(result.metric, but=("__name__", "version")) for result in shown}
+        starts = self._samples(_START, after_ms, until_ms)
+        return [each for each in starts if each.target in gateways]
+
+    def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> list[Series]:
+        matchers = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in target]
+        selector = _selector([*self._matchers, *matchers])
+        results = self._evaluate(f"last_over_time({selector}{_range(after_ms, until_ms)})", until_ms)
+        return [each for each in _series(results, after_ms) if each.target == target]
+
+    def _samples(self, selector: str, after_ms: int, until_ms: int) -> list[Series]:
+        return list(_series(self._evaluate(selector + _range(after_ms, until_ms), until_ms), after_ms))
+
+    def _evaluate(self, expression: str, time_ms: int) -> list[_Result]:
+        fields = urlencode({"query": expression, "time": f"{time_ms / 1000:.3f}"}).encode()
+        try:
+            request = Request(self._endpoint, fields, self._headers, method="POST")  # noqa: S310 - checked
+            with call_directly(request, timeout_seconds=_TIMEOUT_SECONDS) as response:
+                text = response.read(_ANSWER_BYTES + 1)
+            if len(text) > _ANSWER_BYTES:
+                raise TooManySamples
+            return msgspec.json.decode(text, type=_Answer).data.result
+        except HTTPError as error:
+            raise self._failure(error) from None
+        except (URLError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=self._url) from None
+        except (HTTPException, ValueError):
+            raise self._unexpected() from None
+
+    def _failure(self, error: HTTPError) -> Exception:
+        if error.code in (401, 403):
+            return CommandFailed(Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url)
+        try:
+            told = msgspec.json.decode(error.read(), type=_Error)
+        except (HTTPException, OSError, ValueError):
+            return self._unexpected(status=error.code)
+        if told.type == "timeout" or "too many samples" in told.error:
+            return TooManySamples(told.error)
+        exit_code = Exit.INVALID if told.type == "bad_data" else Exit.GENERAL
+        return CommandFailed(exit_code, "query_failed", message=told.error, status=error.code)
+
+    def _unexpected(self, **details: object) -> CommandFailed:
+        message = "what answers there is not Prometheus"
+        return CommandFailed(Exit.GENERAL, "unexpected_answer", message=message, url=self._url, **details)
+
+
+def _selector(matchers: list[str]) -> str:
+    return "{" + ",".join(matchers) + "}"
+
+
+def _range(after_ms: int, until_ms: int) -> str:
+    return f"[{until_ms - after_ms}ms]"
+
+
+def _labels(metric: dict[str, str], but: tuple[str, ...] = ()) -> Labels:
+    return tuple(sorted(label for label in metric.items() if label[0] not in but))
+
+
+def _series(results: list[_Result], after_ms: int) -> Iterator[Series]:
+    """Without the sample at the beginning of the range, which only Prometheus 2 gives, and without NaN."""
+    for result in results:
+        values = result.values if result.value is None else [result.value]
+        points = [(round(time * 1000), float(value)) for time, value in values]
+        points = [point for point in points if point[0] > after_ms and math.isfinite(point[1])]
+        if points:
+            yield Series(_labels(result.metric), points)

@@ -1,0 +1,1 @@
+"""Billing: differences of counters, and the proof with a real Prometheus."""
