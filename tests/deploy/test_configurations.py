@@ -28,7 +28,7 @@ ROLE = "arn:aws:iam::123456789012:role/managed-app-blog"
 PUBLIC = {"Host": "kvs.example.com"}
 
 
-def _mount(overlay: str, folder: Path, redis_url: str = "redis://:a%20password@redis:6379/0") -> Path:
+def mount(overlay: str, folder: Path, redis_url: str = "redis://:a%20password@redis:6379/0") -> Path:
     """The overlay's file, with its secrets in `folder`: what each is called is what it names."""
     text = (DEPLOY / "overlays" / overlay / "config.yaml").read_text()
     for file in secret_files(yaml.safe_load(text)):
@@ -41,7 +41,7 @@ def _mount(overlay: str, folder: Path, redis_url: str = "redis://:a%20password@r
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_configuration_is_accepted(overlay, tmp_path):
-    config = _mount(overlay, tmp_path)
+    config = mount(overlay, tmp_path)
     command = [sys.executable, "-m", "gateway", "check", "--config", str(config)]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -49,7 +49,7 @@ def test_the_configuration_is_accepted(overlay, tmp_path):
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_a_missing_secret_is_a_mistake_at_the_start(overlay, tmp_path):
-    config = _mount(overlay, tmp_path)
+    config = mount(overlay, tmp_path)
     (tmp_path / "session-key-1").unlink()
     command = [sys.executable, "-m", "gateway", "check", "--config", str(config)]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
@@ -63,7 +63,7 @@ def test_a_missing_secret_is_a_mistake_at_the_start(overlay, tmp_path):
 async def _running(overlay: str, folder: Path):
     """A gateway on the overlay's configuration, on loopback, with a Redis where it wants one."""
     with RedisServer() if overlay == "redis" else nullcontext() as redis:
-        config = _mount(overlay, folder, redis.url if redis else "")
+        config = mount(overlay, folder, redis.url if redis else "")
         listening = merged(yaml.safe_load(config.read_text()), ON_LOOPBACK)
         listening["listen"]["ops"]["host"] = "127.0.0.1"
         with GatewayProcess(listening, folder) as process:
