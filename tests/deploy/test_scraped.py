@@ -1,4 +1,4 @@
-"""Rules and dashboards in a real Prometheus that scrapes a running gateway: all that they ask for is there."""
+"""Rules and dashboards in a real Prometheus that scrapes a running gateway: what they ask for is there."""
 
 import asyncio
 import time
