@@ -51,7 +51,8 @@ manifests: $(VENV)/.dev kustomize
 	$(BIN)/python -m pytest --quiet tests/deploy/test_manifests.py
 
 kustomize: $(VENV)/.dev
-	@command -v kubectl >/dev/null || command -v kustomize >/dev/null || test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
+	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
+		test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -1,48 +1,32 @@
 """What deploy/README.md tells people to type can be typed: paths, names, arguments, the first put."""
 
-import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
-from contextlib import contextmanager
 
 import pytest
 import yaml
 
 from gateway.cli.arguments import parse_arguments
+from tests.deploy.guide import GUIDE, KUSTOMIZATION, SCRIPTS
 from tests.deploy.installations import DEPLOY, OVERLAYS, Installation
 from tests.deploy.policy import broken_rules
 from tests.deploy.policy.configuration import secret_files
 from tests.deploy.policy.manifests import Manifests
-from tests.deploy.test_configurations import MOUNTED, ON_LOOPBACK, mount
-from tests.support.config import merged
+from tests.deploy.test_configurations import MOUNTED
 from tests.support.kustomize import render
-from tests.support.process import GatewayProcess
 
-GUIDE = (DEPLOY / "README.md").read_text()
-SCRIPTS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
-(KUSTOMIZATION,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
-FIRST_PUT = "".join(
-    re.findall(
-        r"```sh\n(.*?)```", re.search(r"<!-- first put -->(.*?)<!-- end", GUIDE, re.DOTALL)[1], re.DOTALL
-    )
-)
 COMMANDS = [
     shlex.split(line)
     for line in re.findall(r"\bkvs(?:-gateway)? ((?:apps|tables|credentials) [^`\n)]*)", GUIDE)
     if "…" not in line
 ]
-KUBECTL = """#!/bin/sh
-case "$*" in
-    *" exec deploy/kvs-gateway -- "*) while test "$1" != --; do shift; done; shift; exec "$@" ;;
-    *" port-forward service/kvs-gateway "*) exit ;;
-esac
-echo "not expected: $*" >&2
-exit 1
-"""
+KUBECTL_LINES = re.findall(r"\bkubectl (.*?)(?: -- | \|| &|$)", "\n".join(SCRIPTS), re.MULTILINE)
+VERBS = {
+    *("create", "namespace", "secret", "generic", "label", "apply", "diff"),
+    *("rollout", "status", "undo", "exec", "port-forward", "patch"),
+}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.splitlines()[0][:40] for script in SCRIPTS])
@@ -108,47 +92,19 @@ def test_the_kustomization_renders_and_keeps_to_the_policy(tmp_path):
     assert {each["metadata"]["namespace"] for each in objects} == {"kvs-gateway"}
 
 
-@contextmanager
-def _shell(folder):
-    """Runs a script beside a gateway on the memory overlay; `kubectl` runs here what it would in a pod."""
-    config = merged(yaml.safe_load(mount("memory", folder).read_text()), ON_LOOPBACK)
-    programs = folder / "bin"
-    programs.mkdir()
-    (programs / "kubectl").write_text(KUBECTL)
-    (programs / "kvs-gateway").write_text(f'#!/bin/sh\nexec {sys.executable} -m gateway "$@"\n')
-    for program in programs.iterdir():
-        program.chmod(0o755)
-    with GatewayProcess(config, folder) as gateway:
-        port = gateway.urls["data"].rpartition(":")[2]
+if shutil.which("kubectl"):
 
-        def run(script: str) -> str:
-            script = script.replace(MOUNTED, str(folder)).replace("127.0.0.1:8080", f"127.0.0.1:{port}")
-            env = {"PATH": f"{programs}:{os.environ['PATH']}", "KVS_CONTROL_URL": gateway.urls["control"]}
-            done = subprocess.run(
-                ["/bin/sh", "-euc", script], env=env, capture_output=True, text=True, check=False, timeout=60
-            )
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
-        yield run
+    @pytest.mark.parametrize("line", KUBECTL_LINES)
+    def test_a_kubectl_command_and_its_options_exist(line):
+        words = line.split()
+        verbs = [word for word in words if word in VERBS]
+        known = _output(*verbs, "--help") + _output("options")
+        assert verbs
+        assert "Usage:" in known
+        for option in (word.partition("=")[0] for word in words if word.startswith("-")):
+            assert re.search(rf"^\s+(-\w, )?{option}\b|^\s+{option}, ", known, re.MULTILINE), option
 
 
-if shutil.which("curl"):
-
-    def test_the_first_put_works_as_pasted(tmp_path):
-        with _shell(tmp_path) as shell:
-            printed = shell(FIRST_PUT)
-            assert json.loads(printed[printed.index("}\n") + 1 :]) == {"ok": True}
-
-
-def test_a_secret_is_set_without_showing_it_in_a_command_line(tmp_path):
-    (function,) = re.findall(r"^put_secret\(\) \{.*?^\}", GUIDE, re.DOTALL | re.MULTILINE)
-    shown = tmp_path / "shown"
-    stub = tmp_path / "kubectl"
-    stub.write_text(f'#!/bin/sh\necho "$@" > {shown}\ncat\n')
-    stub.chmod(0o755)
-    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    script = f"{function}\necho not-to-be-shown | put_secret control-token"
-    done = subprocess.run(["/bin/sh", "-euc", script], env=env, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"stringData": {"control-token": "not-to-be-shown"}}
-    assert "not-to-be-shown" not in shown.read_text()
+def _output(*words: str) -> str:
+    done = subprocess.run(["kubectl", *words], capture_output=True, text=True, check=False)
+    return done.stdout

