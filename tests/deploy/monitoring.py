@@ -65,6 +65,11 @@ def panel_queries() -> list[Query]:
     ]
 
 
+def runbook_queries() -> list[str]:
+    """The queries in the runbook."""
+    return re.findall(r"^```promql\n(.+?)\n```$", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL)
+
+
 def label_queries() -> Iterator[tuple[str, str]]:
     """What the variables choose from: a selector, and the label whose values it offers."""
     for dashboard in DASHBOARDS.values():

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.deploy.monitoring import label_queries, panel_queries, rules
+from tests.deploy.monitoring import label_queries, panel_queries, rules, runbook_queries
 from tests.deploy.promql import names_in
 from tests.deploy.scraped import MonitoringPrometheus, Scene, gateway_on, without_data
 from tests.support.redis import RedisServer
@@ -78,6 +78,11 @@ def test_what_is_said_to_find_nothing_is_asked():
 @pytest.mark.parametrize("query", panel_queries(), ids=str)
 def test_a_query_names_metrics_and_labels_that_exist(query, known):
     assert_names_exist(query.expression, known)
+
+
+@pytest.mark.parametrize("query", runbook_queries())
+def test_a_query_of_the_runbook_names_metrics_and_labels_that_exist(query, known):
+    assert_names_exist(query, known)
 
 
 @pytest.mark.parametrize(
