@@ -97,6 +97,7 @@ async def running(app: App) -> AsyncIterator[Replica]:
     async with AsyncExitStack() as opened:
         for backend in app.backends:
             opened.push_async_callback(backend.close)
+        opened.push_async_callback(app.tracing.close)
         yield await _listen(app, opened)
 
 
@@ -152,7 +153,7 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
 
     ops = await open_one("ops", app.ops.handle, app.side_responder, uncounted, listen.ops)
     control = await open_one("control", app.control.handle, app.side_responder, uncounted, listen.control)
-    data = await open_one("data", app.data.handle, app.data_responder, app.data.count_refusal, listen.data)
+    data = await open_one("data", app.handle_data, app.data_responder, app.data.count_refusal, listen.data)
     for chore in chores(app):
         opened.callback(asyncio.create_task(chore).cancel)
     return Replica(app, data, ops, control)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from gateway.faults import describe_fault
 from gateway.request_ids import current_request_id
 
-_TALKATIVE = ("aiobotocore", "botocore", "urllib3")
+_TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
 """They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
 
 trace_ids: ContextVar[Callable[[], dict[str, str]]] = ContextVar("trace_ids", default=dict)

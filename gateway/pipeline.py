@@ -10,7 +10,7 @@ from gateway.errors import InternalError, Refusal, ShuttingDown
 from gateway.execution import Executor
 from gateway.faults import report_fault
 from gateway.limits import Limits
-from gateway.metering.meter import Meter
+from gateway.metering.meter import OpenMeter
 from gateway.model import Call, TenantLabels, UsageOutcome
 from gateway.operations import parse
 from gateway.policies.admission import admit
@@ -34,7 +34,7 @@ class Pipeline:
         table_token: TableTokenPolicy,
         rate_limit: GrantCharge,
         limits: Limits,
-        meter: Meter,
+        meter: OpenMeter,
         executor: Executor,
     ) -> None:
         self._signature = signature

@@ -20,19 +20,22 @@ from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
 from gateway.directory.runtime import Runtime
 from gateway.edge.control import ControlEdge
-from gateway.edge.data import DataEdge
+from gateway.edge.data import DataEdge, Respond
 from gateway.edge.management import AppCalls, CredentialCalls, TableCalls
 from gateway.edge.ops import OpsEdge
 from gateway.edge.responding import Responder
+from gateway.edge.server import Handler
 from gateway.execution import Executor
 from gateway.health import Health
 from gateway.limits import Limits
 from gateway.metering.exposition import Exposition
-from gateway.metering.meter import Meter
+from gateway.metering.meter import Meter, OpenMeter
 from gateway.metering.service import ServiceMetrics
 from gateway.metering.usage import KnownTables, Usage
 from gateway.pipeline import Pipeline
 from gateway.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
+from gateway.policies.signature import CallerPolicy
+from gateway.tracing.opening import Tracing, open_tracing
 
 log = logging.getLogger("kvs.app")
 
@@ -43,6 +46,7 @@ class App(Struct, frozen=True):
     settings: Settings
     clock: Clock
     data: DataEdge
+    handle_data: Handler
     ops: OpsEdge
     control: ControlEdge
     data_responder: Responder
@@ -54,6 +58,7 @@ class App(Struct, frozen=True):
     known_tables: KnownTables
     backends: Sequence[Backend]
     metrics: ServiceMetrics
+    tracing: Tracing
     renewal: Renewal
 
 
@@ -63,32 +68,27 @@ async def build_app(
     """Wire an app. Nothing listens yet, and no store needs to be reachable."""
     clock = clock or SystemClock()
     metrics = ServiceMetrics()
-    stores = await open_stores(settings, clock, metrics, open_store)
+    tracing = open_tracing(settings.tracing, metrics)
+    stores = await open_stores(settings, clock, metrics, open_store, tracing)
     usage = _usage(settings, clock)
     declared = build_declared(settings)
-    known_tables = KnownTables(usage)
-    known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
+    known_tables = _known_tables(usage, declared)
     bindings = _bindings(settings, clock, declared, stores)
-    managed = ManagedApps(stores.records, clock, settings.directory.max_tables)
-    directory = Directory(declared, managed, bindings)
+    directory = _directory(settings, clock, stores, declared, bindings)
     callers = build_callers(settings, clock)
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
-    pipeline = Pipeline(
-        signature=callers.policy,
-        table_token=build_table_token(settings, bindings),
-        rate_limit=_rate_limit(settings, clock, stores),
-        limits=_limits(settings),
-        meter=Meter(usage),
-        executor=Executor(stores.entries, clock),
-    )
+    meter = tracing.meter(Meter(usage))
+    pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, meter=meter)
     data_responder, side_responder = (Responder(settings.edge, clock) for _ in range(2))
+    data = _data(settings, pipeline, tracing.responder(data_responder), metrics)
     credential_calls = CredentialCalls(callers.issuer)
     control = _control(settings, directory, credential_calls, side_responder)
     _watch(metrics, bindings, usage, health)
     return App(
         settings=settings,
         clock=clock,
-        data=_data(settings, pipeline, data_responder, metrics),
+        data=data,
+        handle_data=tracing.handler(data.handle),
         ops=OpsEdge(health, Exposition(usage, metrics), side_responder),
         control=control,
         data_responder=data_responder,
@@ -100,6 +100,7 @@ async def build_app(
         known_tables=known_tables,
         backends=stores.backends,
         metrics=metrics,
+        tracing=tracing,
         renewal=Renewal(
             settings=settings,
             clock=clock,
@@ -114,6 +115,38 @@ async def build_app(
     )
 
 
+def _pipeline(
+    settings: Settings,
+    clock: Clock,
+    stores: Stores,
+    bindings: CachedBindings,
+    *,
+    callers: CallerPolicy,
+    meter: OpenMeter,
+) -> Pipeline:
+    return Pipeline(
+        signature=callers,
+        table_token=build_table_token(settings, bindings),
+        rate_limit=_rate_limit(settings, clock, stores),
+        limits=_limits(settings),
+        meter=meter,
+        executor=Executor(stores.entries, clock),
+    )
+
+
+def _known_tables(usage: Usage, declared: DeclaredApps) -> KnownTables:
+    known = KnownTables(usage)
+    known.update(labels_of(app, table) for app in declared.all() for table in app.tables)
+    return known
+
+
+def _directory(
+    settings: Settings, clock: Clock, stores: Stores, declared: DeclaredApps, bindings: CachedBindings
+) -> Directory:
+    managed = ManagedApps(stores.records, clock, settings.directory.max_tables)
+    return Directory(declared, managed, bindings)
+
+
 def _usage(settings: Settings, clock: Clock) -> Usage:
     return Usage(
         max_series=settings.metering.max_series,
@@ -122,7 +155,7 @@ def _usage(settings: Settings, clock: Clock) -> Usage:
     )
 
 
-def _data(settings: Settings, pipeline: Pipeline, responder: Responder, metrics: ServiceMetrics) -> DataEdge:
+def _data(settings: Settings, pipeline: Pipeline, responder: Respond, metrics: ServiceMetrics) -> DataEdge:
     return DataEdge(
         pipeline=pipeline,
         responder=responder,

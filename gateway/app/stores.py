@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from backends.clock import Clock
-from backends.interface import Backend
+from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
 from backends.settings import StoreSettings
 from gateway.config.settings import Settings
 from gateway.metering.service import ServiceMetrics
 from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.tracing.opening import Tracing
 
 log = logging.getLogger("kvs.app")
 
@@ -18,11 +19,11 @@ OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 
 
 class Stores(Struct, frozen=True):
-    """The three ports, timed, and what stands behind each."""
+    """The three ports, timed and perhaps traced, and what stands behind each."""
 
-    entries: MeteredEntryStore
-    counters: MeteredWindowCounter
-    records: MeteredRecordStore
+    entries: EntryStore
+    counters: WindowCounter
+    records: RecordStore
     dependencies: dict[str, Backend]
 
     @property
@@ -42,7 +43,7 @@ class Stores(Struct, frozen=True):
 
 
 async def open_stores(
-    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore
+    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore, tracing: Tracing
 ) -> Stores:
     """Open them; none needs to be reachable yet."""
     store = await open_store(settings.store, clock)
@@ -50,8 +51,10 @@ async def open_stores(
     if "memory" in (store.name, counters.name):
         log.warning("the memory store serves one replica only, and forgets everything when it ends")
     return Stores(
-        entries=MeteredEntryStore(store.entries, metrics, store.name),
-        counters=MeteredWindowCounter(counters.counters, metrics, counters.name),
-        records=MeteredRecordStore(store.records, metrics, store.name),
+        entries=tracing.entries(MeteredEntryStore(store.entries, metrics, store.name), store.name),
+        counters=tracing.counters(
+            MeteredWindowCounter(counters.counters, metrics, counters.name), counters.name
+        ),
+        records=tracing.records(MeteredRecordStore(store.records, metrics, store.name), store.name),
         dependencies={"store": store, "counters": counters, "directory": store},
     )

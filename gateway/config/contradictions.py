@@ -11,6 +11,7 @@ from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
 from gateway.credentials.roles import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
 from gateway.tls import UnusableCertificate, server_context
+from gateway.tracing.requirement import is_installed
 
 _CARRIED = re.compile(rb"[!-~\x80-\xff]+")
 """Bearer tokens that arrive as they are: no blanks, no control characters."""
@@ -23,6 +24,8 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_credentials(settings, problems)
     _check_limits(settings, problems)
     _check_stores(settings, problems)
+    if settings.tracing is not None and not is_installed():
+        problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
     _check_apps(settings.apps, settings.directory.max_tables, problems)
 
 

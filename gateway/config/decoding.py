@@ -24,6 +24,8 @@ def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if get_origin(bare) is list:
         return _decode_list(kind, bare, tree, path, problems)
+    if get_origin(bare) is dict:
+        return _decode_mapping(bare, tree, path, problems)
     if isinstance(bare, type) and issubclass(bare, Struct):
         return _decode_section(kinds, tree, path, problems)
     return _decode_scalar(kind, tree, path, problems)
@@ -87,6 +89,22 @@ def _decode_list(kind: Any, bare: Any, tree: Any, path: str, problems: Problems)
     (item,) = get_args(bare)
     before = len(problems.found)
     items = [decode(item, value, f"{path}[{index}]", problems) for index, value in enumerate(tree)]
+    return None if len(problems.found) > before else items
+
+
+def _decode_mapping(bare: Any, tree: Any, path: str, problems: Problems) -> Any:
+    """A mapping with names of the user's own."""
+    if not isinstance(tree, Mapping):
+        problems.add(path, "expected a mapping")
+        return None
+    name, item = get_args(bare)
+    before = len(problems.found)
+    items = {}
+    for key, value in tree.items():
+        if not isinstance(key, str) or not re.match(_limits(name).pattern or "", key):
+            problems.add(path, "has a key that is not a name")
+        else:
+            items[key] = decode(item, value, _join(path, key), problems)
     return None if len(problems.found) > before else items
 
 

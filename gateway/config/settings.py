@@ -23,6 +23,7 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 MasterKey = Annotated[str, Meta(min_length=32)]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
+HeaderText = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z")]
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,6 +150,13 @@ class LoggingSettings(Section, frozen=True):
     access: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
+class TracingSettings(Section, frozen=True):
+    endpoint: Url = "http://127.0.0.1:4318/v1/traces"
+    share: Annotated[float, Meta(ge=0, le=1)] = 0.01
+    service_name: Text = "kvs-gateway"
+    headers: dict[HeaderName, HeaderText] = field(default_factory=dict)
+
+
 class EdgeSettings(Section, frozen=True):
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
@@ -181,6 +189,7 @@ class Settings(Section, frozen=True):
     apps: list[DeclaredAppSettings] = field(default_factory=list)
     metering: MeteringSettings = MeteringSettings()
     logging: LoggingSettings = LoggingSettings()
+    tracing: TracingSettings | None = None
     edge: EdgeSettings = EdgeSettings()
     readiness: Literal["reached_once", "strict"] = "reached_once"
     shutdown: ShutdownSettings = ShutdownSettings()

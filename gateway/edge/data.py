@@ -5,12 +5,12 @@ import logging
 from collections.abc import Callable
 from random import random
 from time import perf_counter
+from typing import Protocol
 
 from gateway.answers import Answer, refuse
 from gateway.config.settings import EdgeSettings
 from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.reading import arrived_body, read_body
-from gateway.edge.responding import Responder
 from gateway.errors import (
     BadRequest,
     InternalError,
@@ -33,6 +33,14 @@ FAILURE_LINES_PER_SECOND = 20
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
+class Respond(Protocol):
+    """Puts answers on the wire."""
+
+    def respond(self, request: HttpRequest, answer: Answer) -> HttpResponse:
+        """The response to a request."""
+        ...
+
+
 class DataEdge:
     """Serves calls."""
 
@@ -40,7 +48,7 @@ class DataEdge:
         self,
         *,
         pipeline: Pipeline,
-        responder: Responder,
+        responder: Respond,
         metrics: ServiceMetrics,
         settings: EdgeSettings,
         body_bytes: int,

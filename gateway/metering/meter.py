@@ -1,5 +1,7 @@
 """The meter: opened for every granted call before anything else is done for it, closed in every case."""
 
+from typing import Protocol
+
 from msgspec import Struct
 
 from gateway.answers import Answer
@@ -18,6 +20,14 @@ class Reading(Struct, frozen=True):
         """Count the call with its outcome."""
         call = self.call
         self.usage.count(self.grant.labels, call.operation, answer.usage, len(call.body), len(answer.body))
+
+
+class OpenMeter(Protocol):
+    """Is told of every granted call before anything else is done for it."""
+
+    def open(self, grant: Grant, call: Call) -> Reading:
+        """What has to be closed with the call's outcome."""
+        ...
 
 
 class Meter:

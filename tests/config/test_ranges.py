@@ -31,6 +31,7 @@ FRACTIONAL = [
     ("directory.stale_ttl_seconds", 0, 86_400),
     ("metering.idle_seconds", 1, 31_536_000),
     ("logging.access", 0, 1),
+    ("tracing.share", 0, 1),
     ("edge.head_seconds", 0.001, 86_400),
     ("edge.body_seconds", 0.001, 86_400),
     ("edge.idle_seconds", 0.001, 86_400),

@@ -1,7 +1,6 @@
 """Every line that is written while a request is served carries the id that its answer carries."""
 
 import asyncio
-import io
 import json
 import logging
 import threading
@@ -9,30 +8,12 @@ import threading
 import pytest
 
 from gateway.edge.data import FAILURE_LINES_PER_SECOND
-from gateway.logs import JsonFormatter
 from gateway.request_ids import current_request_id
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis import RedisServer
-
-
-@pytest.fixture
-def lines():
-    """What is logged from now on, as operators see it."""
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonFormatter())
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    yield lambda logger: [
-        line for text in written.getvalue().splitlines() if (line := json.loads(text))["logger"] == logger
-    ]
-    root.setLevel(level)
-    root.removeHandler(handler)
 
 
 @pytest.fixture
