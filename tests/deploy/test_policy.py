@@ -107,14 +107,15 @@ BREAKS: list[tuple[str, str, Any]] = [
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    return Installation("redis", ALL).render(tmp_path_factory.mktemp("good"))
+    objects = Installation("redis", ALL).render(tmp_path_factory.mktemp("good"))
+    assert broken_rules(objects) == {}
+    return objects
 
 
 @pytest.mark.parametrize(
     ("rule", "path", "value"), BREAKS, ids=[f"{rule}-{number}" for number, (rule, *_) in enumerate(BREAKS)]
 )
 def test_what_breaks_a_rule_is_reported(rule, path, value, good):
-    assert broken_rules(good) == {}
     changed = deepcopy(good)
     _change(changed, path, value)
     assert rule in broken_rules(changed)

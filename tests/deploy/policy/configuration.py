@@ -11,8 +11,8 @@ SECRET_KEYS = {"tokens", "token", "secret_access_key", "master_keys", "secret", 
 LOOKS_SECRET = re.compile(r"key|token|secret|password|url", re.IGNORECASE)
 MIB = 2**20
 AT_REST_BYTES = 96 * MIB
-CONNECTION_BYTES = 12 * 1024
-BODY_BYTES = 131_072
+CONNECTION_BYTES = 16 * 1024  # with a head that is not there yet
+BODY_BYTES = 208 * 1024  # of 128 KiB, while it is read
 
 
 def a_change_of_the_configuration_rolls_the_pods(manifests: Manifests) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -55,7 +56,7 @@ class Manifests:
         (config_map,) = [each for each in self.of("ConfigMap") if "config.yaml" in each["data"]]
         return config_map
 
-    @property
+    @cached_property
     def config(self) -> dict[str, Any]:
         """The gateway's configuration, as it is written."""
         return yaml.safe_load(self.config_map["data"]["config.yaml"])
