@@ -38,7 +38,9 @@ class PrometheusServer(ServerProcess):
         self._flags = flags
         self._targets = self.directory / "targets.json"
         self.scrape()
-        configuration = self._configuration(jobs or {"kvs": "/metrics"}, f"{interval_seconds * 1000:.0f}ms")
+        jobs = jobs or {"kvs": "/metrics"}
+        self._jobs = len(jobs)
+        configuration = self._configuration(jobs, f"{interval_seconds * 1000:.0f}ms")
         configuration["rule_files"] = list(rule_files)
         (self.directory / "prometheus.yml").write_text(yaml.safe_dump(configuration))
 
@@ -59,15 +61,16 @@ class PrometheusServer(ServerProcess):
         with urlopen(f"{self.url}/api/v1/query?{fields}", timeout=10) as answer:
             return json.load(answer)["data"]["result"]
 
-    def is_up(self, url: str) -> bool | None:
-        """Whether the last scrape of a target succeeded, on all paths; None if it was not scraped yet."""
+    def wait_until(self, url: str, *, up: bool, since: float = 0.0) -> None:
+        """Until scrapes of a target on all paths succeeded, or failed, since then, and are stored."""
         instance = url.removeprefix("http://")
-        samples = [sample["value"][1] for sample in self.query(f'up{{instance="{instance}"}}')]
-        return all(value == "1" for value in samples) if samples else None
 
-    def wait_until(self, url: str, *, up: bool) -> None:
-        """Until a scrape of the target succeeded, or failed, and is stored."""
-        wait_for(lambda: self.is_up(url) is up, f"the target {url} does not become {up=}")
+        def is_so() -> bool:
+            last = [series["values"][-1] for series in self.query(f'up{{instance="{instance}"}}[5m]')]
+            as_wanted = [time >= since and (value == "1") is up for time, value in last]
+            return len(last) == self._jobs and all(as_wanted)
+
+        wait_for(is_so, f"the target {url} does not become {up=}")
 
     def _configuration(self, jobs: Mapping[str, str], interval: str) -> dict[str, Any]:
         return {
