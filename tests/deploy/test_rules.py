@@ -9,6 +9,7 @@ import yaml
 
 from gateway.config.settings import ShutdownSettings
 from gateway.errors import Refusal
+from tests.deploy.installations import DEPLOY
 from tests.deploy.monitoring import UNIT_TESTS, panel_queries, rule_groups, rules, spec_of
 from tests.deploy.promql import Names, names_in
 from tests.support.prometheus import program_or_skip
@@ -147,6 +148,27 @@ def test_a_replica_that_drains_is_scraped_once_more_within_its_grace():
     shutdown = ShutdownSettings()
     last_answer_seconds = shutdown.drain_seconds + DEADLINE_SECONDS
     assert last_answer_seconds + float(usage["interval"].removesuffix("s")) < shutdown.grace_seconds
+
+
+def test_numbers_in_alerts_are_those_of_the_manifests():
+    deployment = yaml.safe_load((DEPLOY / "base" / "deployment.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"]["memory"] == "256Mi"
+    assert rules("alert")["KvsMemoryNearLimit"]["expr"].endswith("> 0.85 * 256 * 1024 * 1024")
+
+
+def test_a_drain_is_too_long_when_more_scrapes_saw_it_than_fit_into_the_grace():
+    service = next(
+        each for each in spec_of("podmonitor.yaml")["podMetricsEndpoints"] if "service" in each["path"]
+    )
+    fitting = ShutdownSettings().grace_seconds // float(service["interval"].removesuffix("s"))
+    assert rules("alert")["KvsDrainTooLong"]["expr"] == f"sum_over_time(kvs_draining[10m]) > {fitting:.0f}"
+
+
+def test_a_scrape_is_missing_after_three_intervals():
+    intervals = {each["interval"] for each in spec_of("podmonitor.yaml")["podMetricsEndpoints"]}
+    assert intervals == {"15s"}
+    assert rules("alert")["KvsScrapeMissing"]["for"] == "1m"
 
 
 def test_the_names_in_an_expression_are_found():

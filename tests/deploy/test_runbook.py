@@ -53,6 +53,21 @@ def test_every_code_of_ours_is_in_the_table_of_the_first_minute():
     assert {code for code in ours if f"`{code}`" not in table} == set()
 
 
+def test_messages_and_reasons_are_those_of_the_log():
+    root = RUNBOOK.parent
+    code = "".join(
+        file.read_text() for part in ("gateway", "backends") for file in (root / part).rglob("*.py")
+    )
+    text = RUNBOOK.read_text()
+    asked = re.findall(r'\.message == "([^"]+)"', text)
+    cells = re.findall(r"^\| (`.+?`.*?) \|", SECTIONS["Reasons in the log"], re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`(?:… )?([^`(]*?) ?(?:\(([A-Z]+)\))?`", cell)]
+    assert asked
+    assert named
+    for phrase in [*asked, *(part for parts in named for part in parts if part)]:
+        assert phrase in code, phrase
+
+
 def test_every_query_can_be_parsed(tmp_path):
     queries = runbook_queries()
     assert queries

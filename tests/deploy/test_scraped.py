@@ -1,6 +1,7 @@
 """Rules and dashboards in a real Prometheus that scrapes a running gateway: what they ask for is there."""
 
 import asyncio
+import re
 import time
 
 import pytest
@@ -112,6 +113,15 @@ def test_every_rule_is_evaluated_without_an_error(scene):
     evaluated = scene.prometheus.rules()
     assert {rule["name"] for rule in evaluated} == rules("record").keys() | rules("alert").keys()
     assert [(rule["name"], rule["lastError"]) for rule in evaluated if rule["health"] != "ok"] == []
+
+
+def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_rule(known):
+    shown = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in known if name.startswith("kvs_")}
+    asked = [query.expression for query in panel_queries()] + [
+        rule["expr"] for rule in rules("record").values()
+    ]
+    used = {name for expression in asked for name in names_in(expression).selected}
+    assert shown <= {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in used}
 
 
 def test_each_path_is_a_target_of_its_own(scene):
