@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,15 @@ class Scene:
             await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", ALL_MEMORY)
 
 
-def gateway_on(redis: RedisServer, folder: Path) -> GatewayProcess:
-    return GatewayProcess(merged(BASE, {"store": {"kind": "redis", "url": redis.url}, "apps": APPS}), folder)
+@contextmanager
+def scene_in(folder: Path) -> Iterator[Scene]:
+    """Everything is running, and was scraped once."""
+    with RedisServer() as redis:
+        config = merged(BASE, {"store": {"kind": "redis", "url": redis.url}, "apps": APPS})
+        with GatewayProcess(config, folder) as gateway, MonitoringPrometheus(folder) as prometheus:
+            prometheus.scrape(gateway.urls["ops"])
+            prometheus.wait_until(gateway.urls["ops"], up=True)
+            yield Scene(redis, gateway, prometheus)
 
 
 def without_data(scene: Scene, expressions: set[str]) -> set[str]:

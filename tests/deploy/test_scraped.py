@@ -8,8 +8,7 @@ import pytest
 
 from tests.deploy.monitoring import label_queries, panel_queries, rules, runbook_queries
 from tests.deploy.promql import names_in
-from tests.deploy.scraped import MonitoringPrometheus, Scene, gateway_on, without_data
-from tests.support.redis import RedisServer
+from tests.deploy.scraped import scene_in, without_data
 from tests.support.servers import wait_for
 
 PATIENCE_SECONDS = 40.0
@@ -22,15 +21,8 @@ WITHOUT_DATA = {
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scraped")
-    with (
-        RedisServer() as redis,
-        gateway_on(redis, folder) as gateway,
-        MonitoringPrometheus(folder) as prometheus,
-    ):
-        prometheus.scrape(gateway.urls["ops"])
-        prometheus.wait_until(gateway.urls["ops"], up=True)
-        yield Scene(redis, gateway, prometheus)
+    with scene_in(tmp_path_factory.mktemp("scraped")) as scene:
+        yield scene
 
 
 @pytest.fixture(scope="module")
