@@ -125,7 +125,7 @@ async def test_a_killed_gateway_loses_nothing_that_it_acknowledged(server, tmp_p
     async with replicas(server, tmp_path, 2) as processes, clients_of(processes) as gateways:
         async with Load(gateways) as load:
             await asyncio.sleep(1.2)
-            processes[1].process.kill()
+            processes[1].kill()
             await asyncio.sleep(1)
         await load.check_all()
     assert load.lies == []

@@ -1,12 +1,15 @@
-"""A link between a client and a server that can be slow, silent, cut or noisy."""
+"""A link between a client and a server that can be slow, narrow, silent, cut or noisy."""
 
 import asyncio
 import socket
 import struct
 from typing import Self
 
+from tests.support.evidence import note_fault
+
 HOST = "127.0.0.1"
 _NO_LINGER = struct.pack("ii", 1, 0)
+_PIECE = 65_536
 
 
 class Link:
@@ -18,8 +21,12 @@ class Link:
     def __init__(self, server_port: int) -> None:
         self.port = 0
         self.reply_delay = 0.0
+        self.bytes_per_second: int | None = None
+        """How fast replies pass; None: at once."""
         self.replies_left: int | None = None
         """Bytes of replies that still pass before the connection is closed; None: all do."""
+        self.flips_left = 0
+        """Pieces of replies that still come with one bit wrong."""
         self._server_port = server_port
         self._open = asyncio.Event()
         self._open.set()
@@ -32,6 +39,7 @@ class Link:
 
     def hold(self) -> None:
         """Nothing passes any more, and nobody is told."""
+        note_fault("link silent")
         self._open.clear()
 
     def release(self) -> None:
@@ -39,14 +47,33 @@ class Link:
 
     def say(self, data: bytes) -> None:
         """Put words into the server's mouth."""
+        note_fault("link noisy")
         for client in self._clients:
             client.write(data)
 
+    def flip_bits(self, pieces: int = 1) -> None:
+        """The next pieces of replies, one of each connection at a time, have a bit wrong."""
+        note_fault("bit flipped", pieces)
+        self.flips_left += pieces
+
     def reset(self) -> None:
         """End all connections of now with RST."""
+        note_fault("connections reset")
         for client in list(self._clients):
             client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             client.transport.abort()
+
+    def end_replies(self) -> None:
+        """The server's half of all connections of now is closed; the client's half stays open."""
+        note_fault("connections half-closed")
+        for client in self._clients:
+            if client.can_write_eof() and not client.is_closing():
+                client.write_eof()
+
+    def move_to(self, server_port: int) -> None:
+        """From now on who connects reaches another server, as after a failover behind one name."""
+        note_fault("server replaced")
+        self._server_port = server_port
 
     async def __aenter__(self) -> Self:
         self._listener = await asyncio.start_server(self._carry, HOST, 0)
@@ -78,19 +105,28 @@ class Link:
             self._carriers.discard(carrier)
 
     async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
+        while data := await reader.read(_PIECE):
             await self._open.wait()
             server.write(data)
             await server.drain()
 
     async def _replies(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
-            await asyncio.sleep(self.reply_delay)
+        while data := await reader.read(_PIECE):
+            await asyncio.sleep(self.reply_delay + self._seconds_for(data))
             await self._open.wait()
-            client.write(self._allowed(data))
+            client.write(self._allowed(self._damaged(data)))
             await client.drain()
             if self.replies_left == 0:
                 return
+
+    def _seconds_for(self, data: bytes) -> float:
+        return 0.0 if self.bytes_per_second is None else len(data) / self.bytes_per_second
+
+    def _damaged(self, data: bytes) -> bytes:
+        if not self.flips_left:
+            return data
+        self.flips_left -= 1
+        return bytes([data[0] ^ 1]) + data[1:]
 
     def _allowed(self, data: bytes) -> bytes:
         if self.replies_left is None:

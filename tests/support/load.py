@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import aiohttp
 
 from backends.clock import SystemClock
 from tests.support.config import TABLE_TOKEN
+from tests.support.evidence import note_statuses
 from tests.support.gateway import Gateway, Reply
 from tests.support.process import GatewayProcess
 from tests.support.wire import read_reply, signed_call
@@ -90,12 +92,13 @@ class Load:
     async def check_all(self) -> None:
         """Read every key once more; the service must be up."""
         for client in self._clients:
-            async with _Line(self._gateways[0]) as line:
+            async with Line(self._gateways[0]) as line:
                 for register in self._registers[client]:
                     answer = await self._get(line, register)
                     assert answer.status == 200, answer
 
     async def __aenter__(self) -> Self:
+        self._began = time.monotonic()
         self._tasks = [asyncio.create_task(self._run(client)) for client in self._clients]
         self._tasks.append(asyncio.create_task(self._watch_lag()))
         return self
@@ -105,19 +108,28 @@ class Load:
             task.cancel()
         ended = await asyncio.gather(*self._tasks, return_exceptions=True)
         faults = [fault for fault in ended if not isinstance(fault, asyncio.CancelledError)]
+        self._note()
         assert faults == []
+
+    def _note(self) -> None:
+        note_statuses(
+            Counter(answer.status for answer in self.answers),
+            wrong=len(self.lies),
+            load_seconds=time.monotonic() - self._began,
+            slowest_seconds=max((answer.seconds for answer in self.answers), default=0.0),
+        )
 
     async def _run(self, client: int) -> None:
         await asyncio.sleep(self._pause * client / len(self._clients))
         for turn in count(client):
             gateway = self._gateways[turn % len(self._gateways)]
             try:
-                async with _Line(gateway) as line:
+                async with Line(gateway) as line:
                     await self._use(line, self._registers[client])
             except (OSError, asyncio.IncompleteReadError):
                 await asyncio.sleep(self._pause)
 
-    async def _use(self, line: "_Line", registers: list[_Register]) -> None:
+    async def _use(self, line: "Line", registers: list[_Register]) -> None:
         for turn in count():
             if line.closes:
                 return
@@ -127,7 +139,7 @@ class Load:
             await (self._get(line, register) if turn % 2 else self._put(line, register, padding))
             await asyncio.sleep(max(self._pause - (time.monotonic() - started), 0))
 
-    async def _put(self, line: "_Line", register: _Register, padding: int) -> None:
+    async def _put(self, line: "Line", register: _Register, padding: int) -> None:
         number = next(register.numbers)
         register.possible.add(number)
         value = {"key": register.key, "number": number, "padding": "x" * padding}
@@ -135,7 +147,7 @@ class Load:
         if answer.status == 200:
             register.possible = {number}
 
-    async def _get(self, line: "_Line", register: _Register) -> Answer:
+    async def _get(self, line: "Line", register: _Register) -> Answer:
         answer, found = await self._call(line, "get", {"key": register.key})
         if answer.status == 200:
             value = found["value"] if found["found"] else {"key": register.key, "number": MISSING}
@@ -144,7 +156,7 @@ class Load:
                 self.lies.append(f"{register.key} has {wrong}, not one of {register.possible}")
         return answer
 
-    async def _call(self, line: "_Line", operation: str, body: dict[str, Any]) -> tuple[Answer, Any]:
+    async def _call(self, line: "Line", operation: str, body: dict[str, Any]) -> tuple[Answer, Any]:
         request = signed_call(line.gateway, operation, json.dumps(body).encode(), extra=(), token=self._token)
         sent_at = time.monotonic()
         try:
@@ -165,7 +177,7 @@ class Load:
             self.held_up = max(self.held_up, time.monotonic() - started - TICK_SECONDS)
 
 
-class _Line:
+class Line:
     """One kept connection."""
 
     def __init__(self, gateway: Gateway) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 import yaml
 
+from tests.support.evidence import note_fault
+
 
 class GatewayProcess:
     """`kvs-gateway serve`; use as a context manager. Standard error is kept in `log`."""
@@ -36,7 +38,13 @@ class GatewayProcess:
         self.urls: dict[str, str] = json.loads(line)["listening"]
 
     def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
+        note_fault(f"gateway {number.name}")
         self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is finished, nothing is said."""
+        note_fault("gateway killed")
+        self.process.kill()
 
     def wait(self, seconds: float = 10.0) -> int:
         return self.process.wait(seconds)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
+from tests.support.evidence import note_fault
 from tests.support.ports import free_port
 
 
@@ -44,6 +45,7 @@ class ServerProcess(abc.ABC):
         self._process: subprocess.Popen[bytes] | None = None
         self._has_answered = False
         self._is_stopped = False
+        self._is_closing = False
 
     @abc.abstractmethod
     def _invocation(self) -> Sequence[str]:
@@ -101,6 +103,8 @@ class ServerProcess(abc.ABC):
     def kill(self) -> None:
         """SIGKILL, which ends a stopped process too."""
         if self._process is not None:
+            if not self._is_closing:
+                note_fault(f"{self.name} killed")
             self._process.kill()
             self._process.wait()
             self._process = None
@@ -108,6 +112,7 @@ class ServerProcess(abc.ABC):
 
     def stop(self) -> None:
         """The kernel goes on to accept connections and bytes, but nobody answers."""
+        note_fault(f"{self.name} stopped")
         self._signal(signal.SIGSTOP)
         self._is_stopped = True
 
@@ -116,6 +121,7 @@ class ServerProcess(abc.ABC):
         self._is_stopped = False
 
     def close(self) -> None:
+        self._is_closing = True
         self.kill()
         self._folder.cleanup()
 

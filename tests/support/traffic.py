@@ -10,6 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.support.config import TABLE_TOKEN
+from tests.support.evidence import note
 from tests.support.signing import Signer
 from tests.support.wire import WireReply, head, read_reply
 
@@ -52,6 +53,7 @@ class Traffic:
 
     async def __aenter__(self) -> Self:
         habits = self._habits
+        self._began = time.monotonic()
         callers = [self._kept] * habits.kept + [self._fresh] * habits.fresh
         callers += [self._pipelined] * habits.pipelined
         self._tasks = [
@@ -64,6 +66,12 @@ class Traffic:
         """Every call that was begun is waited for."""
         self._stopping = True
         await asyncio.gather(*self._tasks)
+        note(
+            answered=self.answered,
+            unanswered=self.unanswered,
+            load_seconds=time.monotonic() - self._began,
+            slowest_seconds=max(self.seconds, default=0.0),
+        )
 
     async def _run(self, caller: Any, number: int, of: int) -> None:
         key = f"{caller.__name__} {number}"
