@@ -1,6 +1,9 @@
 """The three HTTP listeners. Only here is aiohttp known.
 
-server        connections: caps and deadlines for heads, idle and unread ones; parser errors as JSON
+server        the connections of one listener, and their cap
+connection    deadlines for heads, idle and unread ones; parser errors as JSON
+framing       a bound on heads, and on what frames a body
+handover      leaving a port to the replicas that share it
 exchange      a request, its id, and its response
 reading       a request's body
 responding    answers as responses

@@ -15,7 +15,7 @@ from aiohttp.http_parser import RawRequestMessage
 from gateway.headers import Headers
 
 if TYPE_CHECKING:
-    from gateway.edge.server import EdgeProtocol
+    from gateway.edge.connection import EdgeProtocol
 
 _REQUEST_ID = b"x-request-id"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")

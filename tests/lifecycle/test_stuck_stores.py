@@ -1,4 +1,4 @@
-"""Design, section 2: a call whose store is stuck when SIGTERM comes is answered or refused within the grace."""
+"""Design, section 2: a call whose store is stuck at SIGTERM is answered or refused within the grace."""
 
 import asyncio
 import time
@@ -62,7 +62,7 @@ async def link():
 
 async def until_served(gateway) -> None:
     async with asyncio.timeout(10):
-        while (await gateway.get("k")).status != 200:
+        while (await gateway.get("k")).status != 200:  # noqa: ASYNC110 - what is waited for is elsewhere
             await asyncio.sleep(0.02)
 
 

@@ -1,0 +1,271 @@
+"""One connection: aiohttp's parser and flow control, our own loop, deadlines and bounds.
+
+Measured on aiohttp 3.14: a head or a silent new connection has no deadline, a
+handler is not told that the body it waits for is malformed, what the parser
+refuses is answered in plain text and logged with a traceback, and a closed
+connection waits without end for a client that does not read.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, cast
+
+from aiohttp import StreamReader, web
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
+
+from gateway import request_ids
+from gateway.edge.exchange import HttpRequest, HttpResponse
+from gateway.edge.framing import Framing
+from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
+from gateway.faults import report_fault
+
+if TYPE_CHECKING:
+    from gateway.edge.server import EdgeServer
+
+log = logging.getLogger("kvs.edge")
+
+_LINGER_SECONDS = 1.0
+"""How long a connection that is closed early still reads, so that its answer is not lost to a reset."""
+
+
+class EdgeProtocol(RequestHandler):
+    """One connection. `body` is that of the request being served, `peer` the address of the other end."""
+
+    __slots__ = (
+        "_cut_off",
+        "_deadline",
+        "_framing",
+        "_gone",
+        "_heads_before",
+        "_server",
+        "_wire",
+        "body",
+        "peer",
+    )
+
+    def __init__(self, server: "EdgeServer", *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
+        super().__init__(server, loop=loop, **options)
+        self._server = server
+        self._framing = Framing()
+        self._deadline: asyncio.TimerHandle | None = None
+        self._heads_before = 0
+        self._cut_off: asyncio.TimerHandle | None = None
+        self._wire: asyncio.Transport | None = None
+        self._gone: asyncio.Future[None] | None = None
+        self.body: StreamReader = EMPTY_PAYLOAD
+        self.peer = ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._wire = cast(asyncio.Transport, transport)
+        name = transport.get_extra_info("peername")
+        self.peer = str(name[0]) if name else ""
+        super().connection_made(transport)
+        if self._server.is_full():
+            self._refuse_connection(Overloaded())
+        else:
+            self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._messages and isinstance(self._messages[-1][0], _ErrInfo):
+            self._fail_last_body()
+        last_body = self._messages[-1][1] if self._messages else self.body
+        if self._framing.is_too_long(len(data), self._request_count, last_body):
+            self._break_off(last_body)
+        elif self._deadline is None:
+            waiter = self._waiter
+            if waiter is not None and not waiter.done() and not self._close:
+                self._expect_head()
+        elif self._request_count != self._heads_before:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if self._cut_off is not None:
+            self._cut_off.cancel()
+        self._wire = None
+        self._stop_lingering()
+        super().connection_lost(exc)
+
+    async def shutdown(self, timeout: float | None = 15.0) -> None:  # noqa: ASYNC109 - the signature is aiohttp's
+        """Let what is being handled finish, then close."""
+        self._stop_lingering()
+        await super().shutdown(timeout)
+
+    async def start(self) -> None:
+        """Serve the connection's requests one after the other; what is unread at the end has a deadline, too.
+
+        In place of aiohttp's own loop, which starts a task and prepares a writer for each request.
+        """
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        request_ids.name_request_of(task, self._request_id)
+        try:
+            while not self._force_close and await self._serve_next():
+                self._expect_next()
+                if self._messages:
+                    await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
+            if not self._force_close and self.transport is not None:
+                self.transport.close()
+        except asyncio.CancelledError:
+            self.force_close()
+            raise
+        except Exception as fault:
+            report_fault(log, fault)
+            self.force_close()
+        finally:
+            request_ids.forget(task)
+            if self._wire is not None and self._wire.get_write_buffer_size():
+                self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
+
+    async def _serve_next(self) -> bool:
+        """Serve the next request; whether the connection is good for another."""
+        if not self._messages:
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        message, self.body = self._messages.popleft()
+        has_arrived = self.body.is_eof()
+        if has_arrived:
+            self._free_slot()
+        self._request_in_progress = True
+        try:
+            is_lost = await self._serve_message(message)
+        finally:
+            self._request_in_progress = False
+            self.body = EMPTY_PAYLOAD  # an idle connection keeps nothing
+            if self._handler_waiter is not None:
+                self._handler_waiter.set_result(None)
+        if not self._keepalive or is_lost or self._close:
+            return False
+        if not has_arrived:
+            self._free_slot()
+            self.data_received(b"")  # the parser may have stopped while this one held its slot
+        return True
+
+    def _free_slot(self) -> None:
+        """Let the parser go on. It counts requests whose body has ended: told earlier, it miscounts."""
+        if self._parser is not None:
+            self._parser.message_consumed()
+        if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
+            self._resume_reading_if_drained()
+
+    async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
+        """Answer a request, or what is none; whether the client was gone before its answer."""
+        task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
+        if isinstance(message, _ErrInfo) or message.path is None:  # CONNECT to nothing
+            request = HttpRequest(ERROR, self.body, self, task)
+            response: HttpResponse = self._server.refuse_connection(BadRequest())
+        else:
+            request = HttpRequest(message, self.body, self, task)
+            response = await self._handle(request)
+        self._keepalive = response.keep_alive and self.body.is_eof()
+        try:
+            if self._upgraded:  # a declined upgrade: what came after the request has to be parsed
+                return (await self.finish_response(cast(Any, request), cast(Any, response), None))[1]
+            await response.prepare(request)
+        except ConnectionError:
+            return True
+        return False
+
+    async def _handle(self, request: HttpRequest) -> HttpResponse:
+        self._current_request = cast(Any, request)
+        try:
+            return await self._server.handler(request)
+        except Exception as fault:
+            report_fault(log, fault)
+            return self._server.refuse_connection(InternalError(), request.id)
+        finally:
+            self._current_request = None
+
+    def _request_id(self) -> str | None:
+        """That of the request being served."""
+        request = cast("HttpRequest | None", self._current_request)
+        return None if request is None else request.id
+
+    def _expect_next(self) -> None:
+        """Start the time for which an idle connection is kept."""
+        closes_at = self._loop.time() + self._keepalive_timeout
+        self._next_keepalive_close_time = closes_at
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(closes_at, self._process_keepalive)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough to be written to again."""
+        await self._drain_helper()
+
+    async def linger(self) -> None:
+        """After the last answer: drop what still comes, until the client closes or a second is over."""
+        self._close = True
+        wire = self._wire
+        if wire is None or wire.is_closing() or self._force_close:
+            return
+        if wire.can_write_eof():
+            wire.write_eof()
+        if not wire.is_reading():
+            wire.resume_reading()
+        self._gone = self._loop.create_future()
+        await asyncio.wait((self._gone,), timeout=_LINGER_SECONDS)
+
+    def _stop_lingering(self) -> None:
+        if self._gone is not None and not self._gone.done():
+            self._gone.set_result(None)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether another request is there already."""
+        return bool(self._messages)
+
+    @property
+    def expects_head(self) -> bool:
+        """Whether the deadline of a head is running."""
+        return self._deadline is not None
+
+    def close_if_idle(self) -> None:
+        """Close unless a request is being read, handled or answered."""
+        if self._is_waiting():
+            self.force_close()
+
+    def _fail_last_body(self) -> None:
+        """The parser has given up: if it was inside of a body, let the body's reader know."""
+        body = self._messages[-2][1] if len(self._messages) > 1 else self.body
+        if not body.is_eof():
+            body.set_exception(web.RequestPayloadError())
+            body.feed_eof()
+
+    def _break_off(self, body: StreamReader) -> None:
+        """Take no more of what has become too long: a head, or what frames a body."""
+        if not body.is_eof():
+            body.set_exception(web.RequestPayloadError())
+        elif not (self._request_in_progress or self._messages or self._close):
+            self._refuse_connection(BadRequest())
+        self._close = True
+
+    def _is_waiting(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
+
+    def _expect_head(self) -> None:
+        self._heads_before = self._request_count
+        self._deadline = self._loop.call_later(self._server.settings.head_seconds, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        self._refuse_connection(RequestTimeout())
+
+    def _refuse_connection(self, refusal: Refusal) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        transport = self.transport
+        if transport is None:
+            return
+        transport.write(self._server.refuse_connection(refusal).wire)
+        self._close = True
+        self._loop.call_later(_LINGER_SECONDS, self.force_close)
+        if transport.can_write_eof():
+            transport.write_eof()

@@ -1,0 +1,98 @@
+"""Design, HTTP edge: what ends no head and brings no body forward is bounded, wherever it comes."""
+
+import asyncio
+
+import pytest
+
+from gateway.edge.framing import MAX_BYTES
+from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
+
+BODY = b'{"key":"k"}'
+UNFINISHED = b"POST /v1/get HTTP/1.1\r\nHost: x\r\n"
+LINE = b"X: " + b"y" * 7_000 + b"\r\n"
+LINES = LINE * 12
+assert len(LINES) > 5 * MAX_BYTES
+
+
+async def answers_to(gateway, *pieces: bytes):
+    """What is answered to pieces that arrive one by one, until the connection is closed."""
+    reader, writer = await gateway.connect()
+    for piece in pieces:
+        writer.write(piece)
+        await asyncio.sleep(0.01)
+    async with asyncio.timeout(3):
+        received = await reader.read()
+    writer.close()
+    return parse_replies(received)
+
+
+def assert_bad_request(reply) -> None:
+    assert (reply.status, reply.json, reply.closes) == (400, {"error": "bad_request"}, True)
+
+
+@pytest.mark.parametrize("piece_bytes", [1_000, 9_000, 100_000])
+async def test_a_head_without_end_is_refused(gateway, piece_bytes):
+    sent = UNFINISHED + LINES
+    pieces = [sent[at : at + piece_bytes] for at in range(0, len(sent), piece_bytes)]
+    (reply,) = await answers_to(gateway, *pieces)
+    assert_bad_request(reply)
+
+
+async def test_a_head_without_end_behind_a_request_is_refused(gateway):
+    call = signed_call(gateway, "get", BODY, extra=())
+    first, second = await answers_to(gateway, call, UNFINISHED, LINE, LINE, LINE)
+    assert first.status == 200
+    assert_bad_request(second)
+
+
+async def test_a_head_that_is_long_and_ends_is_served(gateway):
+    extra = [("X-Long", "y" * 7_000), ("X-Too", "y" * 7_000), ("Connection", "close")]
+    call = signed_call(gateway, "get", BODY, extra=extra)
+    pieces = [call[at : at + 4_000] for at in range(0, len(call), 4_000)]
+    (reply,) = await answers_to(gateway, *pieces)
+    assert reply.status == 200
+
+
+async def test_trailers_without_end_are_refused(gateway):
+    top = head("/v1/get", [*signed_fields(gateway, BODY, "/v1/get"), ("Transfer-Encoding", "chunked")])
+    body = chunked(BODY).removesuffix(b"\r\n")
+    (reply,) = await answers_to(gateway, top + body, LINE, LINE, LINE, LINE)
+    assert_bad_request(reply)
+
+
+async def test_a_body_in_the_smallest_chunks_is_served(gateway):
+    body = b'{"key":"k","value":"' + b"x" * 20_000 + b'"}'
+    close = ("Connection", "close")
+    fields_of = [*signed_fields(gateway, body, "/v1/put"), ("Transfer-Encoding", "chunked"), close]
+    sent = head("/v1/put", fields_of) + chunked(body, 1)
+    pieces = [sent[at : at + 30_000] for at in range(0, len(sent), 30_000)]
+    (reply,) = await answers_to(gateway, *pieces)
+    assert reply.status == 200
+
+
+async def test_a_head_without_end_behind_a_call_in_flight_ends_the_connection_after_the_answer(gateway):
+    gateway.faults.gate.clear()
+    answers = asyncio.create_task(
+        answers_to(gateway, signed_call(gateway, "get", BODY, extra=()), UNFINISHED, *[LINE] * 4)
+    )
+    await until(lambda: gateway.faults.count("charge"))
+    await asyncio.sleep(0.1)
+    gateway.faults.gate.set()
+    assert [reply.status for reply in await answers] == [200]
+
+
+async def test_calls_behind_one_in_flight_are_not_taken_in_without_end(gateway):
+    """The one in flight has sent its body late: the parser counts its place in the queue differently."""
+    gateway.faults.gate.clear()
+    _, writer = await gateway.connect()
+    call = signed_call(gateway, "get", BODY, extra=())
+    writer.write(call[:-1])
+    await until(lambda: not gateway.app.data.is_idle)
+    writer.write(call[-1:] + call * 30_000)
+    await until(lambda: gateway.faults.count("charge"))
+    last = -1
+    while last != (last := writer.transport.get_write_buffer_size()):  # noqa: ASYNC110 - what is waited for is elsewhere
+        await asyncio.sleep(0.1)
+    assert last > 1_000_000
+    writer.transport.abort()
+    gateway.faults.gate.set()
