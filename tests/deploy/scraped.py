@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -25,7 +28,7 @@ LIMITED = [
     {"name": "carts", "token": OTHER_TABLE_TOKEN, "minute_limit": 2},
 ]
 APPS = [{"org": "acme", "app": "shop", "type": "api", "tables": LIMITED}]
-ALL_MEMORY, NO_MEMORY = "0", "1"
+NO_LIMIT, NO_ROOM = "0", "1"
 
 
 class MonitoringPrometheus(PrometheusServer):
@@ -91,9 +94,23 @@ class Scene:
             await gateway.send_raw(b"no HTTP\r\n\r\n")
             for _ in range(4):
                 await gateway.get("k", token=OTHER_TABLE_TOKEN)
-            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_MEMORY)
+            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_ROOM)
             await gateway.put("k", "there is no room")
-            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", ALL_MEMORY)
+            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_LIMIT)
+
+    def charged(self) -> int:
+        """The requests that the gateway has counted as somebody's."""
+        with urlopen(f"{self.gateway.urls['ops']}/metrics/usage", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(int(line.split()[-1]) for line in lines if line.startswith("kvs_usage_requests_total{"))
+
+    def bill(self) -> Any:
+        """What `kvs-gateway usage` says of the last hour."""
+        to = datetime.now(UTC)
+        since = to - timedelta(hours=1)
+        period = ["--from", since.isoformat(), "--to", to.isoformat()]
+        command = [sys.executable, "-m", "gateway", "usage", "--prometheus", self.prometheus.url, *period]
+        return json.loads(subprocess.check_output(command, timeout=30))
 
 
 @contextmanager

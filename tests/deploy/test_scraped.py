@@ -116,6 +116,19 @@ def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_r
     assert shown <= {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in used}
 
 
+def test_bills_can_be_made_of_what_is_scraped(scene, still_without_data):
+    """Start times come by one path, usage by the other."""
+    charged = scene.charged()
+
+    def billed() -> int:
+        bill = scene.bill()
+        assert bill["warnings"] == []
+        return sum(row["requests"] for row in bill["rows"])
+
+    assert charged > 0
+    wait_for(lambda: billed() == charged, f"{charged} requests are not billed")
+
+
 def test_each_path_is_a_target_of_its_own(scene):
     targets = scene.prometheus.query("up")
     assert {target["metric"]["endpoint"] for target in targets} == {"service", "usage"}
