@@ -62,7 +62,7 @@ def decode(body: bytes | Raw, kind: type[Kind]) -> Kind:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError:
         raise CorruptEntry("an item in DynamoDB was not written by this gateway") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise BackendUnavailable("what answers there does not speak as DynamoDB does") from None
 
 

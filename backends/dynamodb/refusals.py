@@ -90,7 +90,7 @@ def is_an_answer(body: bytes) -> bool:
     """Whether a body can be DynamoDB's; what a portal or a proxy says must not acknowledge a write."""
     try:
         msgspec.json.decode(body, type=_Object)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return True
 
@@ -103,5 +103,5 @@ def unanswered(reason: str) -> Refusal:
 def _read(answer: Answer) -> _Body:
     try:
         return msgspec.json.decode(answer.body, type=_Body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _Body()

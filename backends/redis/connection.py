@@ -16,7 +16,7 @@ from typing import Any, cast
 import hiredis
 
 from backends.errors import BackendUnavailable
-from backends.redis.replies import fault_of
+from backends.redis.replies import NOT_REDIS, fault_of
 
 Argument = str | bytes | int
 Reply = Any
@@ -29,7 +29,6 @@ _SECOND_LOOK_SECONDS = 0.005
 _LONGEST_DOUBT_SECONDS = 0.04
 _NO_LINGER = struct.pack("ii", 1, 0)
 _INCOMPLETE = object()
-_NOT_REDIS = "what answers there does not speak as Redis does"
 
 
 @asynccontextmanager
@@ -122,7 +121,7 @@ class Connection(asyncio.Protocol):
             while (value := self._parser.gets()) is not _INCOMPLETE:
                 self._answer(value)
         except hiredis.ProtocolError:
-            self.end(_NOT_REDIS)
+            self.end(NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         self._fail(LOST)
@@ -135,7 +134,7 @@ class Connection(asyncio.Protocol):
         elif isinstance(value, hiredis.ReplyError):  # before it hangs up, Redis may say why
             self.end(str(fault_of(value, "")))
         else:
-            self.end(_NOT_REDIS)
+            self.end(NOT_REDIS)
 
     def _fail(self, fault: str) -> None:
         if self._fault:

@@ -1,7 +1,9 @@
 """Window counters in Redis: a number whose time to live is the window's."""
 
+from backends.errors import BackendUnavailable
 from backends.interface import Charge
 from backends.redis.keys import Keys
+from backends.redis.replies import NOT_REDIS
 from backends.redis.scripts import Script
 from backends.redis.topology import Topology
 
@@ -34,5 +36,9 @@ class RedisWindowCounter:
 
     async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
         name = self._keys.window(bucket)
-        admitted, closes_in_ms = await _CHARGE.call(self._topology, name, limit, window_ms)
-        return Charge(admitted == 1, max(closes_in_ms, 1))
+        reply = await _CHARGE.call(self._topology, name, limit, window_ms)
+        try:
+            admitted, closes_in_ms = reply
+            return Charge(admitted == 1, max(closes_in_ms, 1))
+        except (TypeError, ValueError):
+            raise BackendUnavailable(NOT_REDIS) from None

@@ -1,6 +1,7 @@
 """Who serves what: asked of sentinels and of the nodes of a cluster, over connections like all others."""
 
 import asyncio
+import re
 from binascii import crc_hqx
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
@@ -10,10 +11,8 @@ import hiredis
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Connection, Reply, deadline
-from backends.redis.replies import fault_of
+from backends.redis.replies import NOT_REDIS, SLOTS, fault_of
 from backends.redis.url import Address
-
-SLOTS = 16_384
 
 Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 
@@ -73,8 +72,10 @@ async def _ask_for_master(name: str, connection: Connection, sentinel: Address) 
         raise fault_of(reply, sentinel.host)
     if reply is None:
         raise BackendMisconfigured("the sentinels know no master of this name")
-    host, port = reply
-    return Address(host.decode(), int(port))
+    match reply:
+        case [bytes(host), bytes(port)] if host and re.fullmatch(rb"[0-9]{1,5}", port):
+            return _address(host, int(port))
+    raise BackendUnavailable(NOT_REDIS)
 
 
 async def _ask_for_owners(connection: Connection, node: Address) -> Owners:
@@ -83,13 +84,31 @@ async def _ask_for_owners(connection: Connection, node: Address) -> Owners:
         raise fault_of(reply, node.host)
     if not reply:  # it was reset, or has not been introduced to the others yet
         raise BackendMisconfigured("is part of a cluster that has no slots")
+    if not isinstance(reply, list):
+        raise BackendUnavailable(NOT_REDIS)
     return _owners(reply, node)
 
 
-def _owners(ranges: list[list[Any]], asked: Address) -> Owners:
+def _owners(ranges: list[Any], asked: Address) -> Owners:
     """From `[[first, last, [host, port, id], [a replica], ...], ...]`; a node may leave out its own host."""
     owners: Owners = [None] * SLOTS
-    for first, last, (host, port, *_), *_ in ranges:
-        owner = Address(host.decode() if host else asked.host, port)
-        owners[first : last + 1] = [owner] * (last + 1 - first)
+    for each in ranges:
+        match each:
+            case [int(first), int(last), [(bytes() | None) as host, int(port), *_], *_] if (
+                0 <= first <= last < SLOTS
+            ):
+                owner = _address(host or asked.host.encode(), port)
+                owners[first : last + 1] = [owner] * (last + 1 - first)
+            case _:
+                raise BackendUnavailable(NOT_REDIS)
     return owners
+
+
+def _address(host: bytes, port: int) -> Address:
+    try:
+        name = host.decode()
+    except UnicodeDecodeError:
+        raise BackendUnavailable(NOT_REDIS) from None
+    if not 0 < port < 65536:
+        raise BackendUnavailable(NOT_REDIS)
+    return Address(name, port)

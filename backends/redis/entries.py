@@ -3,11 +3,11 @@
 import asyncio
 import struct
 from collections.abc import Callable
-from typing import cast
 
 from backends.errors import CorruptEntry
 from backends.interface import Entry, Keyspace
 from backends.redis.keys import Keys
+from backends.redis.replies import page_of
 from backends.redis.server import Server
 from backends.redis.topology import Topology
 
@@ -45,10 +45,10 @@ class RedisEntryStore:
 
     async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
         name = self._keys.entry(keyspace, key)
-        stored = cast(bytes | None, await self._topology.call(name, "GET", name))
+        stored = await self._topology.call(name, "GET", name)
         if stored is None:
             return None
-        if len(stored) < _FRONT.size or stored[0] != _VERSION:
+        if not isinstance(stored, bytes) or len(stored) < _FRONT.size or stored[0] != _VERSION:
             raise CorruptEntry("an entry in Redis was not written by this gateway")
         expires_at_ms = _FRONT.unpack_from(stored)[1]
         return Entry(stored[_FRONT.size :], None if expires_at_ms == _NEVER else expires_at_ms)
@@ -66,7 +66,9 @@ class RedisEntryStore:
         """Walk through a server's keys in steps that each hold it up for well below a millisecond."""
         cursor = b"0"
         while True:
-            cursor, names = await master.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
+            cursor, names = page_of(
+                await master.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
+            )
             for first in range(0, len(names), UNLINKED_AT_ONCE):
                 some = names[first : first + UNLINKED_AT_ONCE]
                 await asyncio.gather(*(self._topology.call(name, "UNLINK", name) for name in some))

@@ -5,11 +5,15 @@ so only the word is repeated.
 """
 
 import re
+from typing import Any
 
 import hiredis
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, CorruptEntry, StoreFull
 from backends.redis.url import Address
+
+SLOTS = 16_384
+NOT_REDIS = "what answers there does not speak as Redis does"
 
 _OF_A_CLUSTER = "is part of a cluster: redis+cluster:// is for those"
 
@@ -57,6 +61,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
+_NOWHERE = "redirects to nowhere"
 _NO_COUNTER = "holds something else than a counter under this name"
 _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
@@ -72,6 +77,7 @@ _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
 }
 """What the word ERR stands for, by what follows it."""
 
+_SLOT_AND_PLACE = re.compile(r"([0-9]{1,5}) (.*):([0-9]{1,5})")
 _IN_A_SCRIPT = re.compile(
     r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<refusal>.*)", re.DOTALL
 )
@@ -93,6 +99,14 @@ def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
     return BackendMisconfigured("refuses the command")
 
 
+def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
+    """Cursor and elements of a reply to SCAN or HSCAN. Raises BackendUnavailable."""
+    match reply:
+        case [bytes(cursor), list(elements)] if all(isinstance(element, bytes) for element in elements):
+            return cursor, elements
+    raise BackendUnavailable(NOT_REDIS)
+
+
 def _other(text: str) -> BackendError:
     for beginning, (kind, condition) in _BY_BEGINNING.items():
         if text.startswith(beginning):
@@ -104,8 +118,10 @@ def _other(text: str) -> BackendError:
 
 def _redirection(rest: str, asked: str, *, is_asking: bool) -> BackendError:
     """`3999 127.0.0.1:6381`; a node that does not know its own name leaves the host out."""
-    slot, _, place = rest.partition(" ")
-    host, _, port = place.rpartition(":")
-    if not (slot.isdecimal() and port.isdecimal()):
-        return BackendMisconfigured("redirects to nowhere")
-    return Redirected(Address(host or asked, int(port)), int(slot), is_asking=is_asking)
+    parts = _SLOT_AND_PLACE.fullmatch(rest)
+    if parts is None:
+        return BackendMisconfigured(_NOWHERE)
+    slot, host, port = int(parts[1]), parts[2] or asked, int(parts[3])
+    if slot >= SLOTS or not 0 < port < 65536:
+        return BackendMisconfigured(_NOWHERE)
+    return Redirected(Address(host, port), slot, is_asking=is_asking)

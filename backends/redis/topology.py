@@ -10,8 +10,8 @@ from typing import Any, NoReturn, Protocol
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.discovery import SLOTS, Connect, Owners, find_owners, slot_of
-from backends.redis.replies import Redirected
+from backends.redis.discovery import Connect, Owners, find_owners, slot_of
+from backends.redis.replies import SLOTS, Redirected
 from backends.redis.server import Server
 from backends.redis.url import Address
 
