@@ -1,4 +1,4 @@
-"""What the running test has to show for itself: load and faults leave their numbers here, `make faults` adds them up."""
+"""What the running test has to show for itself: its load and its faults; `make faults` adds them up."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -68,6 +68,6 @@ def note_statuses(statuses: Counter[int], **numbers: Any) -> None:
 
 def take() -> Evidence:
     """What was noted since the last time."""
-    global _current  # noqa: PLW0603 - tests run one after the other
+    global _current
     taken, _current = _current, Evidence()
     return taken

@@ -59,7 +59,7 @@ class Link:
     def reset(self) -> None:
         """End all connections of now with RST."""
         note_fault("connections reset")
-        for client in list(self._clients):
+        for client in [client for client in self._clients if not client.is_closing()]:
             client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             client.transport.abort()
 
