@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo
 
 from gateway.config.interpolation import Interpolated
 from gateway.config.problems import Problems
@@ -40,20 +42,25 @@ def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, probl
     kind = _choose(kinds, tree, path, problems)
     if kind is None:
         return None
-    hints = get_type_hints(kind, include_extras=True)
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     for key in tree.keys() - fields.keys():
         _add_unknown(path, key, problems)
     values = {}
     for name in fields.keys() & tree.keys():
         before = len(problems.found)
-        value = decode(hints[name], tree[name], _join(path, name), problems)
+        value = decode(fields[name].type, tree[name], _join(path, name), problems)
         if value is not None or len(problems.found) == before:
             values[name] = value
     missing = [name for name, field in fields.items() if field.required and name not in values]
     for name in set(missing) - tree.keys():
         problems.add(_join(path, name), "is required")
     return None if missing else kind(**values)
+
+
+@cache
+def _fields(kind: type[Struct]) -> dict[str, FieldInfo]:
+    """By name, with their types; finding them costs more than decoding."""
+    return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
 def _add_unknown(path: str, key: object, problems: Problems) -> None:

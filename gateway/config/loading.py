@@ -1,19 +1,18 @@
 """A file to settings, or to all that is wrong with it."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
 from gateway.config.interpolation import Outside, Read, interpolate, read_text
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
 from gateway.config.settings import ControlSettings, Settings
+from gateway.config.strict_yaml import read_yaml
 
-_MERGE_TAG = "tag:yaml.org,2002:merge"
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
 
 
@@ -33,7 +32,7 @@ def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Sett
     """
     problems = Problems()
     try:
-        tree = _spell_off(interpolate(_read_yaml(text), "", Outside(environ, read), problems))
+        tree = _spell_off(interpolate(read_yaml(text), "", Outside(environ, read), problems))
         settings = decode(Settings, tree, "", problems)
     except RecursionError:  # by depth, or by an alias of a mapping inside itself
         raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
@@ -55,17 +54,6 @@ def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems
     problems.found += [problem for problem in contradictions.found if problem.section not in misshapen]
 
 
-def _read_yaml(text: str) -> Any:
-    try:
-        return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise InvalidConfiguration([Problem("(file)", f"is not YAML, or repeats a key{where}")]) from None
-    except ValueError:
-        raise InvalidConfiguration([Problem("(file)", "holds an impossible date or number")]) from None
-
-
 def _spell_off(tree: Any) -> Any:
     """YAML reads a bare `off` as false; as `signature.mode` it means the word."""
     if isinstance(tree, dict) and isinstance(tree.get("signature"), dict):
@@ -81,14 +69,3 @@ def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) 
     if settings.control.tokens or not token:
         return settings
     return msgspec.structs.replace(settings, control=ControlSettings(tokens=[token]))
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """Refuses repeated keys, of which YAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's
-        names = [key for key, _ in node.value if key.tag != _MERGE_TAG]
-        keys = [self.construct_object(key, deep=True) for key in names]
-        if len(keys) != len({repr(key) for key in keys}):
-            raise yaml.constructor.ConstructorError(None, None, "repeated key", node.start_mark)
-        return super().construct_mapping(node, deep)

@@ -48,6 +48,13 @@ def test_a_file_that_is_not_utf_8_is_reported(tmp_path):
     assert _reported(file) == ["(file): cannot be read"]
 
 
+@pytest.mark.parametrize("bracket", ["[", "{a: ", "- "])
+def test_a_file_of_nothing_but_brackets_is_reported(tmp_path, bracket):
+    file = tmp_path / "brackets.yaml"
+    file.write_text("region: r\napps:\n" + bracket * 200_000)
+    assert _reported(file) == ["(file): is nested too deeply"]
+
+
 def test_all_mistakes_of_many_files_laid_together_are_reported_together(tmp_path):
     sections = [
         "limits_of_zero",

@@ -1,0 +1,63 @@
+"""YAML as it is read here: no repeated keys, no objects, no depth that ends the process.
+
+The C library reads characters, where PyYAML was built with it: a file with 100,000
+apps takes seconds instead of minutes. Its own composer is not used: it recurses
+without a bound, and a file of brackets would end the process.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+from yaml.composer import Composer
+from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import Resolver
+from yaml.scanner import Scanner
+
+from gateway.config.problems import InvalidConfiguration, Problem
+
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+def read_yaml(text: str) -> Any:
+    """The tree in a text. Raises InvalidConfiguration, or RecursionError for what is nested too deeply."""
+    try:
+        return _StrictLoader(text).get_single_data()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise InvalidConfiguration([Problem("(file)", f"is not YAML, or repeats a key{where}")]) from None
+    except ValueError:
+        raise InvalidConfiguration([Problem("(file)", "holds an impossible date or number")]) from None
+
+
+class _PurePythonParser(Reader, Scanner, Parser):
+    """Events out of a text."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+_EventParser: Any = _PurePythonParser
+if yaml.__with_libyaml__:
+    _EventParser = yaml.cyaml.CParser  # type: ignore[attr-defined] # the stubs hide it
+
+
+class _StrictLoader(Composer, _EventParser, SafeConstructor, Resolver):  # type: ignore[misc] # one of two
+    """Refuses repeated keys, of which YAML would silently take the last."""
+
+    def __init__(self, text: str) -> None:
+        _EventParser.__init__(self, text)
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's
+        keys = [(key.tag, str(key.value)) for key, _ in node.value if key.tag != _MERGE_TAG]
+        if len(keys) != len(set(keys)):
+            raise ConstructorError(None, None, "repeated key", node.start_mark)
+        return super().construct_mapping(node, deep)
