@@ -17,7 +17,7 @@ from msgspec import Struct
 _SCHEME = re.compile(r"redis(?P<tls>s?)(?P<layout>|\+sentinel|\+cluster)")
 _HOST = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 _MASTER = re.compile(r"[A-Za-z0-9._-]+")
-_NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})|@")
+_NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})|@|[\ud800-\udfff]")
 _DATABASE = re.compile(r"[0-9]{1,4}")
 
 
@@ -81,7 +81,10 @@ def _credentials(userinfo: str) -> tuple[str, str]:
         raise InvalidUrl("has a user without a password: user:password@host, or :password@host")
     if _NOT_ENCODED.search(userinfo):
         raise InvalidUrl("has a user or password that is not percent-encoded")
-    return unquote(user), unquote(password)
+    try:
+        return unquote(user, errors="strict"), unquote(password, errors="strict")
+    except UnicodeDecodeError:
+        raise InvalidUrl("has a user or password that is not UTF-8, percent-encoded") from None
 
 
 def _address(text: str, layout: Layout) -> Address:

@@ -47,7 +47,8 @@ def test_a_url_says_where_redis_is_and_how_to_get_in(url, parts):
         "redis://a/1?x", "redis://a/1#x", "redis+sentinel://a", "redis+sentinel://a/", "redis+sentinel://a//0",
         "redis+sentinel://a/b/c", "redis+sentinel://,/b", "redis+cluster://a/1", "redis+cluster://a,",
         "redis://\u00e4.example", "redis://127.0.0.1\n", "redis://u:p/w@127.0.0.1",
-        "redis://:p@ss@a", "redis://u:p%zz@a", "redis://u:p%2@a", "redis://%@u:p@a",
+        "redis://:p@ss@a", "redis://u:p%zz@a", "redis://u:p%2@a", "redis://%@u:p@a", "redis://u:p%ff@a",
+        "redis://u:\ud800@a",
     ],
 )  # fmt: skip
 def test_what_is_not_a_url_of_redis_is_refused(url):
