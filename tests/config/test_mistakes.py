@@ -48,10 +48,10 @@ def test_a_file_that_is_not_utf_8_is_reported(tmp_path):
     assert _reported(file) == ["(file): cannot be read"]
 
 
-@pytest.mark.parametrize("bracket", ["[", "{a: ", "- "])
+@pytest.mark.parametrize("bracket", ["[", "{a: "])
 def test_a_file_of_nothing_but_brackets_is_reported(tmp_path, bracket):
     file = tmp_path / "brackets.yaml"
-    file.write_text("region: r\napps:\n" + bracket * 200_000)
+    file.write_text("apps: " + bracket * 200_000)
     assert _reported(file) == ["(file): is nested too deeply"]
 
 
