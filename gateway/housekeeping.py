@@ -3,19 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from time import monotonic
 
 from backends.errors import BackendError
 from gateway.app import App
-from gateway.directory.directory import Directory
 from gateway.directory.records import labels_of
 from gateway.faults import describe_fault, report_fault
-from gateway.model import TenantLabels
 
 log = logging.getLogger("kvs.housekeeping")
 
 _HEALTH_SECONDS = 1.0
 _DIRECTORY_SECONDS = 15.0
 _PAUSE_SECONDS = 0.5
+_PAUSES_PER_LISTING = 10
+"""Listing a large directory costs CPU and calls of the store: it is left alone for so many times as long."""
 _APPS_PER_STEP = 100
 
 
@@ -32,14 +33,15 @@ async def _keep_directory(app: App) -> None:
     """Let new tables' series stand and reclaim deleted tables' space, on every change and in between."""
     while True:
         app.directory.changed.clear()
+        pause_seconds = _PAUSE_SECONDS
         try:
-            app.known_tables.update(await _all_tables(app.directory))
+            pause_seconds = max(pause_seconds, _PAUSES_PER_LISTING * await _note_tables(app))
             await app.reclaimer.run()
         except BackendError as error:
             log.warning("the directory cannot be read", extra={"fields": describe_fault(error)})
         except Exception as fault:
             report_fault(log, fault)
-        await asyncio.sleep(_PAUSE_SECONDS)
+        await asyncio.sleep(pause_seconds)
         try:
             async with asyncio.timeout(_DIRECTORY_SECONDS):
                 await app.directory.changed.wait()
@@ -47,15 +49,19 @@ async def _keep_directory(app: App) -> None:
             continue
 
 
-async def _all_tables(directory: Directory) -> list[TenantLabels]:
-    tables: list[TenantLabels] = []
+async def _note_tables(app: App) -> float:
+    """Note every table of the directory, in steps that let the event loop breathe; the seconds it took."""
+    started = monotonic()
+    app.known_tables.begin()
     read = 0
-    async for record in directory.all():
-        tables += [labels_of(record, table) for table in record.tables]
+    async for record in app.directory.all():
+        for table in record.tables:
+            app.known_tables.note(labels_of(record, table))
         read += 1
         if read % _APPS_PER_STEP == 0:
             await asyncio.sleep(0)
-    return tables
+    app.known_tables.end()
+    return monotonic() - started
 
 
 def _drop_idle(app: App) -> Callable[[], Awaitable[None]]:

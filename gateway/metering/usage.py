@@ -128,10 +128,25 @@ class KnownTables:
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
         self._known: set[TenantLabels] = set()
+        self._listed: set[TenantLabels] = set()
 
     def update(self, tables: Iterable[TenantLabels]) -> None:
         """Take the list of all tables there are now."""
-        now_known = set(tables)
-        for labels in sorted(now_known - self._known):
+        self.begin()
+        for labels in tables:
+            self.note(labels)
+        self.end()
+
+    def begin(self) -> None:
+        """The same in pieces, for a list that is long: nothing is forgotten until its end."""
+        self._listed = set()
+
+    def note(self, labels: TenantLabels) -> None:
+        """A table on the list."""
+        if labels not in self._known:
             self._usage.stand(labels)
-        self._known = now_known
+        self._listed.add(labels)
+
+    def end(self) -> None:
+        """All tables were noted."""
+        self._known = self._listed

@@ -199,3 +199,15 @@ async def test_a_table_that_was_deleted_and_made_again_stands_again(clock):
     usage.drop_idle()
     known.update([tenant(0)])
     assert len(await shown(usage)) == 21
+
+
+async def test_a_list_of_tables_that_was_not_read_to_its_end_makes_none_forgotten(clock):
+    usage = usage_of(0, clock, idle_ms=IDLE_MS)
+    known = KnownTables(usage)
+    known.update([tenant(0), tenant(1)])
+    known.begin()
+    known.note(tenant(1))
+    clock.advance(IDLE_MS)
+    usage.drop_idle()
+    known.update([tenant(0), tenant(1)])
+    assert await shown(usage) == {}
