@@ -48,7 +48,7 @@ class Call(Struct, frozen=True):
     peer: str
 
 
-class Environment(Struct, frozen=True, order=True):
+class Environment(Struct, frozen=True, order=True, cache_hash=True):
     """The owner of a rate limit: one environment of one app of one organization."""
 
     org: str
@@ -66,14 +66,14 @@ class Caller(Struct, frozen=True):
     environment: Environment | None = None
 
 
-class Budget(Struct, frozen=True):
+class Budget(Struct, frozen=True, cache_hash=True):
     """A counter's name and how many calls it admits per window."""
 
     bucket: str
     limit: int
 
 
-class TenantLabels(Struct, frozen=True, order=True):
+class TenantLabels(Struct, frozen=True, order=True, cache_hash=True):
     """What usage is billed by."""
 
     org: str

@@ -159,30 +159,30 @@ class EdgeProtocol(RequestHandler):
     async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
         """Answer a request, or what is none; whether the client was gone before its answer."""
         task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
+        response: HttpResponse
         if isinstance(message, _ErrInfo) or message.path is None:  # CONNECT to nothing
             request = HttpRequest(ERROR, self.body, self, task)
-            response: HttpResponse = self._server.refuse_connection(BadRequest())
+            response = self._server.refuse_connection(BadRequest())
         else:
             request = HttpRequest(message, self.body, self, task)
-            response = await self._handle(request)
+            self._current_request = request  # type: ignore[assignment]  # it offers what is asked of one
+            try:
+                response = await self._server.handler(request)
+            except Exception as fault:
+                report_fault(log, fault)
+                response = self._server.refuse_connection(InternalError(), request.id)
+            finally:
+                self._current_request = None
         self._keepalive = response.keep_alive and self.body.is_eof()
         try:
             if self._upgraded:  # a declined upgrade: what came after the request has to be parsed
                 return (await self.finish_response(cast(Any, request), cast(Any, response), None))[1]
-            await response.prepare(request)
+            rest = response.send(self)
+            if rest is not None:
+                await rest
         except ConnectionError:
             return True
         return False
-
-    async def _handle(self, request: HttpRequest) -> HttpResponse:
-        self._current_request = cast(Any, request)
-        try:
-            return await self._server.handler(request)
-        except Exception as fault:
-            report_fault(log, fault)
-            return self._server.refuse_connection(InternalError(), request.id)
-        finally:
-            self._current_request = None
 
     def _request_id(self) -> str | None:
         """That of the request being served."""

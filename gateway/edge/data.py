@@ -92,7 +92,12 @@ class DataEdge:
         tenant: TenantLabels | None = None
         self._tasks.add(request.task)
         try:
-            call = await self._receive(request, operation)
+            operation_asked = self._route(request, operation)
+            if request.content.is_eof():
+                body = arrived_body(request, self._body_bytes)
+            else:
+                body = await self._read_body(request)
+            call = Call(operation_asked, request.target, request.headers, body, request.protocol.peer)
             answer, tenant = await self._pipeline.serve(call)
         except Refusal as refusal:
             answer = refuse(refusal)
@@ -112,7 +117,8 @@ class DataEdge:
             self._log(request, operation_name, call=call, answer=answer, tenant=tenant, seconds=seconds)
         return self._responder.respond(request, answer)
 
-    async def _receive(self, request: HttpRequest, operation: Operation | None) -> Call:
+    def _route(self, request: HttpRequest, operation: Operation | None) -> Operation:
+        """The operation that was asked for, if it can be asked for like this and now."""
         self._refuse_overload()
         if operation is None:
             raise NotFound
@@ -121,11 +127,7 @@ class DataEdge:
         coding = request.headers.get(b"transfer-encoding")
         if coding is not None and coding.lower() != b"chunked":
             raise BadRequest
-        if request.content.is_eof():
-            body = arrived_body(request, self._body_bytes)
-        else:
-            body = await self._read_body(request)
-        return Call(operation, request.target, request.headers, body, request.protocol.peer)
+        return operation
 
     async def _read_body(self, request: HttpRequest) -> bytes:
         """Bodies that are still on their way have slots of their own, so that slow ones cannot take all."""

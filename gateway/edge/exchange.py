@@ -6,6 +6,7 @@ together. Its server asks of both only what these two offer.
 
 import asyncio
 import re
+from collections.abc import Coroutine
 from random import getrandbits
 from typing import TYPE_CHECKING
 
@@ -81,20 +82,27 @@ class HttpResponse:
         self.keep_alive = keep_alive
         self._write_seconds = write_seconds
 
-    async def prepare(self, request: HttpRequest) -> None:
-        """aiohttp: write the response."""
-        protocol = request.protocol
+    def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None] | None:
+        """Write the response. Returns what is to be awaited, if anything. Raises ConnectionError."""
         transport = protocol.transport
         if transport is None:
             raise ConnectionResetError
         transport.write(self.wire)
-        if protocol.writing_paused:
-            try:
-                async with asyncio.timeout(self._write_seconds):
-                    await protocol.drain()
-            except TimeoutError:
-                transport.abort()
-                raise ConnectionResetError from None
+        return self._wait_for_reader(protocol, transport) if protocol.writing_paused else None
+
+    async def _wait_for_reader(self, protocol: "EdgeProtocol", transport: asyncio.Transport) -> None:
+        try:
+            async with asyncio.timeout(self._write_seconds):
+                await protocol.drain()
+        except TimeoutError:
+            transport.abort()
+            raise ConnectionResetError from None
+
+    async def prepare(self, request: HttpRequest) -> None:
+        """aiohttp: write the response."""
+        rest = self.send(request.protocol)
+        if rest is not None:
+            await rest
 
     async def write_eof(self) -> None:
         """aiohttp: all is written by `prepare`."""
@@ -105,7 +113,11 @@ class LastResponse(HttpResponse):
 
     __slots__ = ()
 
-    async def prepare(self, request: HttpRequest) -> None:
-        """aiohttp: write the response, then wait for the client to have read it."""
-        await super().prepare(request)
-        await request.protocol.linger()
+    def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None]:
+        """Write the response, then wait for the client to have read it."""
+        return self._linger(protocol, super().send(protocol))
+
+    async def _linger(self, protocol: "EdgeProtocol", rest: Coroutine[None, None, None] | None) -> None:
+        if rest is not None:
+            await rest
+        await protocol.linger()

@@ -16,13 +16,8 @@ _BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
 
 def encode_response(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
     """Head and body in one piece, so that they leave in one packet."""
-    content = f"Content-Type: {answer.content_type}\r\nContent-Length: {len(answer.body)}\r\n"
-    head = (
-        f"HTTP/1.1 {answer.status} {_reason(answer.status)}\r\n"
-        f"{content if answer.status != HTTPStatus.NO_CONTENT else ''}"
-        f"Date: {_http_date(now_seconds)}\r\n"
-        f"x-request-id: {request_id}\r\n"
-    )
+    start = _start(answer.status, answer.content_type, len(answer.body), now_seconds)
+    head = f"{start}x-request-id: {request_id}\r\n"
     for name, value in answer.fields:
         head += f"{name}: {value}\r\n"
     if not keep_alive:
@@ -64,6 +59,12 @@ def _http_date(now_seconds: int) -> str:
     return formatdate(now_seconds, usegmt=True)
 
 
-@lru_cache(64)
-def _reason(status: int) -> str:
-    return HTTPStatus(status).phrase
+@lru_cache(1024)
+def _start(status: int, content_type: str, content_length: int, now_seconds: int) -> str:
+    """What many responses of one second begin with."""
+    content = f"Content-Type: {content_type}\r\nContent-Length: {content_length}\r\n"
+    return (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+        f"{content if status != HTTPStatus.NO_CONTENT else ''}"
+        f"Date: {_http_date(now_seconds)}\r\n"
+    )
