@@ -1,12 +1,14 @@
 """Directory records in Redis: the fields of one hash, each a version and a document."""
 
 from collections.abc import AsyncIterator
-from typing import cast
+from heapq import merge
 from uuid import uuid4
 
 from backends.errors import CorruptEntry
 from backends.interface import Record
+from backends.redis.connection import Reply
 from backends.redis.keys import Keys, escape_glob
+from backends.redis.replies import page_of
 from backends.redis.scripts import Script
 from backends.redis.topology import Topology
 
@@ -41,7 +43,7 @@ class RedisRecordStore:
         self._name = keys.records
 
     async def read(self, name: str) -> Record | None:
-        stored = cast(bytes | None, await self._topology.call(self._name, "HGET", self._name, name))
+        stored = await self._topology.call(self._name, "HGET", self._name, name)
         return None if stored is None else _record(stored)
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
@@ -50,21 +52,25 @@ class RedisRecordStore:
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
         pattern = escape_glob(prefix.encode()) + b"*"
-        found: dict[bytes, bytes] = {}
+        pages: list[list[tuple[bytes, bytes]]] = []
         cursor = b"0"
         while True:
-            cursor, pairs = await self._topology.call(
+            reply = await self._topology.call(
                 self._name, "HSCAN", self._name, cursor, "MATCH", pattern, "COUNT", _LISTED_PER_STEP
             )
-            found.update(zip(pairs[::2], pairs[1::2], strict=True))  # a field may come twice
+            cursor, pairs = page_of(reply)
+            pages.append(sorted(zip(pairs[::2], pairs[1::2], strict=False)))
             if cursor == b"0":
                 break
-        for name in sorted(found):
-            yield _text(name), _record(found[name])
+        before = None
+        for name, stored in merge(*pages):  # sorting all at once would hold the event loop
+            if name != before:  # a field may come twice
+                yield _text(name), _record(stored)
+            before = name
 
 
-def _record(stored: bytes) -> Record:
-    if len(stored) < _VERSION_LENGTH:
+def _record(stored: Reply) -> Record:
+    if not isinstance(stored, bytes) or len(stored) < _VERSION_LENGTH:
         raise CorruptEntry(_FOREIGN)
     return Record(stored[_VERSION_LENGTH:], _text(stored[:_VERSION_LENGTH]))
 
