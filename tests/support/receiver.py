@@ -1,5 +1,6 @@
 """A receiver of traces: OTLP over HTTP, in a thread, with what it was sent and how it was asked."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +19,7 @@ from tests.support.ports import HOST
 class Receiver:
     """Answers each delivery with the next of `statuses`, then 200; not while `gate` is unset."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
@@ -29,10 +30,14 @@ class Receiver:
         self.is_asked = Event()
         self._server = ThreadingHTTPServer((HOST, 0), self._handler())
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if tls is not None:
+            self._scheme = "https"
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_address[1]}/v1/traces"
+        return f"{self._scheme}://{HOST}:{self._server.server_address[1]}/v1/traces"
 
     @property
     def spans(self) -> list[Span]:

@@ -68,8 +68,8 @@ async def test_a_gateway_ends_within_seconds_while_its_receiver_hangs(receiver, 
         await until(receiver.is_asked.is_set, "nothing was sent")
         signalled_at = time.monotonic()
         process.signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait) == 0
-        assert time.monotonic() - signalled_at < 6
+        assert await asyncio.to_thread(process.wait, 30) == 0
+        assert time.monotonic() - signalled_at < 15  # the exporter alone would take thirty
         assert "not all traces were delivered" in process.log.read_text()
 
 
@@ -77,11 +77,11 @@ async def test_the_last_spans_of_a_process_arrive(receiver, tmp_path):
     config = merged(BASE, {"tracing": {"endpoint": receiver.url, "share": 1}})
     with GatewayProcess(config, tmp_path) as process:
         async with client_of(process) as gateway:
-            for _ in range(200):
+            for _ in range(50):  # more than one delivery
                 await gateway.get("k")
         process.signal(signal.SIGTERM)
         assert process.wait() == 0
-    assert len(receiver.requests()) == 200
+    assert len(receiver.requests()) == 50
 
 
 @pytest.mark.parametrize("status", [429, 503])

@@ -51,8 +51,10 @@ async def test_two_traceparents_are_ignored(traced, receiver):
     assert request.parent_span_id == b""
 
 
-async def test_no_client_can_have_itself_traced(traced, receiver):
-    async with traced({"tracing": {"share": 0}}) as gateway:
+@pytest.mark.parametrize("share", [0, 0.5])
+async def test_no_client_can_have_itself_traced(traced, receiver, monkeypatch, share):
+    monkeypatch.setattr("gateway.tracing.requests.random", lambda: 0.5)
+    async with traced({"tracing": {"share": share}}) as gateway:
         for trace in (TRACE, f"{1:032x}", f"{'f' * 32}"):
             await gateway.get("k", headers={"traceparent": f"00-{trace}-{SPAN}-01"})
     assert receiver.bodies == []

@@ -2,15 +2,18 @@
 
 import json
 import signal
+import ssl
 import subprocess
 import sys
 
 import pytest
+import trustme
 import yaml
 
 from tests.support.config import BASE, merged
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
+from tests.support.receiver import Receiver
 
 FOREIGN = {
     "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
@@ -78,6 +81,18 @@ async def test_opentelemetrys_own_switch_is_heeded_and_said_to_be(receiver, tmp_
     log = await _serve_one(receiver, tmp_path, {"OTEL_SDK_DISABLED": "true"})
     assert receiver.bodies == []
     assert "OTEL_SDK_DISABLED is set: nothing is traced" in log
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_receiver_with_tls_has_to_show_a_certificate_of_a_known_authority(tmp_path, is_known):
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    known = tmp_path / "authority.pem"
+    (authority if is_known else trustme.CA()).cert_pem.write_to_path(known)
+    with Receiver(tls) as receiver:
+        log = await _serve_one(receiver, tmp_path, {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(known)})
+    assert len(receiver.spans) == (3 if is_known else 0)
+    assert ('"SSLError"' in log) != is_known
 
 
 def test_where_traces_are_off_nothing_of_opentelemetry_is_imported():
