@@ -196,6 +196,13 @@ class EdgeProtocol(RequestHandler):
         if self._keepalive_handle is None:
             self._keepalive_handle = self._loop.call_at(closes_at, self._process_keepalive)
 
+    def _process_keepalive(self) -> None:
+        """aiohttp: perhaps it was idle for too long. A head that has begun has a deadline of its own."""
+        if self._deadline is None:
+            super()._process_keepalive()
+        else:
+            self._keepalive_handle = None
+
     async def drain(self) -> None:
         """Wait until the client has read enough to be written to again."""
         await self._drain_helper()

@@ -86,6 +86,22 @@ async def test_a_kept_connection_that_is_silent_is_closed_without_a_word():
         writer.close()
 
 
+@pytest.mark.parametrize("calls_before", [0, 1])
+async def test_a_head_that_has_begun_may_take_longer_than_a_connection_may_be_idle(calls_before):
+    async with edge(idle_seconds=SHORT) as gateway:
+        reader, writer = await gateway.connect()
+        call = signed_call(gateway, "get", BODY, extra=())
+        for _ in range(calls_before):
+            writer.write(call)
+            assert (await read_reply(reader)).status == 200
+        writer.write(call[:50])
+        await asyncio.sleep(SHORT * 2)
+        writer.write(call[50:])
+        assert (await read_reply(reader)).status == 200
+        assert (await last_words(reader))[0] == []
+        writer.close()
+
+
 async def test_half_a_head_that_came_with_the_request_before_does_not_keep_a_connection_open():
     async with edge(idle_seconds=SHORT) as gateway:
         reader, writer = await gateway.connect()

@@ -17,6 +17,8 @@ from tests.support.wire import WireReply, head, read_reply
 BATCH = 8
 """Requests that a pipelining client sends at once."""
 
+_TICK_SECONDS = 0.005
+
 
 @dataclass(frozen=True)
 class Habits:
@@ -45,6 +47,8 @@ class Traffic:
         """Pipelined calls behind an answer that closed their connection."""
         self.failures: list[str] = []
         self.seconds: list[float] = []
+        self.held_up = 0.0
+        """The longest that this process itself was kept from its work, in seconds."""
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -60,6 +64,7 @@ class Traffic:
             asyncio.create_task(self._run(caller, number, len(callers)))
             for number, caller in enumerate(callers)
         ]
+        self._tasks.append(asyncio.create_task(self._watch_lag()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -119,6 +124,12 @@ class Traffic:
             self.failures.append(f"{reply.status} {reply.body.decode()}")
         self.moved += reply.closes
         return reply.closes
+
+    async def _watch_lag(self) -> None:
+        while not self._stopping:
+            began = time.monotonic()
+            await asyncio.sleep(_TICK_SECONDS)
+            self.held_up = max(self.held_up, time.monotonic() - began - _TICK_SECONDS)
 
     def _request(self, operation: str, key: str) -> bytes:
         body = json.dumps({"key": key, **({"value": key} if operation == "put" else {})}).encode()

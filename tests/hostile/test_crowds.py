@@ -1,0 +1,85 @@
+"""Design, section 2: a thousand hostile clients are got rid of in time, and good ones do not notice them."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.hostile.conftest import SECONDS
+from tests.hostile.crowd import Behaviour, Crowd
+from tests.hostile.watch import Watch
+from tests.support.load import client_of
+from tests.support.traffic import Habits, Traffic
+from tests.support.wire import signed_call, until
+
+SIZE = 1000
+MARGIN_SECONDS = 2.5
+"""A second of it is what a connection lingers for after its last answer."""
+
+P99_SECONDS = 0.5
+"""Of good calls; five times as long as this process itself was kept from its work comes on top."""
+MOST_MIB = 100
+GOOD = Habits(kept=6, fresh=2, every_seconds=0.05)
+
+REFUSED_LATE = "HTTP/1.1 408 Request Timeout"
+BODY = b'{"key":"big"}'
+BODY_TO_COME = "POST /v1/put HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+
+
+@asynccontextmanager
+async def held(process):
+    """Good clients are served while the block runs, and the process keeps its measure."""
+    async with Watch(process) as watch, Traffic(process.urls["data"], GOOD) as traffic:
+        await asyncio.sleep(0.2)
+        yield watch
+    await until(lambda: watch.open_files() <= watch.first_files + 2)
+    assert traffic.failures == []
+    assert traffic.answered > 100
+    assert traffic.p99() < P99_SECONDS + 5 * traffic.held_up
+    assert watch.failed_probes == []
+    assert watch.probes > 5
+    assert watch.slowest_probe < 1.0 + 5 * traffic.held_up
+    assert watch.grown_mib < MOST_MIB
+    assert process.process.poll() is None
+    assert "Traceback" not in process.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "answer"),
+    [
+        (Behaviour("POST /v1/get HTTP/1.1\r\n", drip="X: y\r\n"), REFUSED_LATE),
+        (Behaviour(), REFUSED_LATE),
+        (Behaviour(BODY_TO_COME, drip=" " * 10), REFUSED_LATE),
+        (Behaviour(BODY_TO_COME + "x" * 30_000, drip=" "), REFUSED_LATE),
+        (Behaviour("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404 Not Found"),
+    ],
+    ids=["heads that drip", "silence", "bodies that drip", "large bodies that drip", "idle connections"],
+)
+async def test_a_thousand_clients_that_send_too_little(start, behaviour, answer):
+    process = start()
+    async with held(process), Crowd(process.urls["data"], SIZE, behaviour) as crowd:
+        end = await crowd.end(within_seconds=15)
+        assert end.longest_seconds < SECONDS + MARGIN_SECONDS
+        assert end.statuses == [answer]
+
+
+async def test_a_thousand_clients_that_read_nothing(start):
+    process = start()
+    async with client_of(process) as gateway:
+        await gateway.put("big", "x" * 65_000)
+        opening = signed_call(gateway, "get", BODY, extra=()).decode() * 3
+    async with held(process) as watch, Crowd(process.urls["data"], SIZE, Behaviour(opening, reads=False)):
+        await until(lambda: watch.open_files() < watch.first_files + 20, SECONDS + MARGIN_SECONDS)
+    assert watch.most_files > watch.first_files + SIZE / 5
+
+
+async def test_connections_beyond_the_cap_are_refused_at_once_and_good_ones_stay(start):
+    process = start(edge={"max_connections": 100, "idle_seconds": 30})
+    async with Traffic(process.urls["data"], Habits(kept=20, every_seconds=0.1)) as traffic:
+        await until(lambda: traffic.answered >= 20)
+        async with Crowd(process.urls["data"], SIZE, Behaviour()) as crowd:
+            end = await crowd.end(within_seconds=15)
+            assert end.statuses == [REFUSED_LATE, "HTTP/1.1 503 Service Unavailable"]
+            assert end.bodies == ['{"error":"overloaded"}', '{"error":"request_timeout"}']
+    assert traffic.failures == []
+    assert process.process.poll() is None
