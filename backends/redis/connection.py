@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         try:
             while (value := self._parser.gets()) is not _INCOMPLETE:
                 self._answer(value)
-        except hiredis.ProtocolError:
+        except (hiredis.ProtocolError, TypeError):  # the latter for RESP3 that Python cannot hold
             self.end(NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's

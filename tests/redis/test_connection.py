@@ -14,7 +14,7 @@ LARGE = bytes(range(256)) * 256
 NOT_REDIS = "what answers there does not speak as Redis does"
 GARBAGE = [
     b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\xff\x00", b"$-7\r\n", b"*x\r\n", b":12a\r\n",
-    b"$99999999999999999999\r\n",
+    b"$99999999999999999999\r\n", b"%1\r\n*1\r\n:1\r\n:1\r\n",
 ]  # fmt: skip
 
 
