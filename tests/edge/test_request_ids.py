@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from gateway import request_ids
 from gateway.edge.data import FAILURE_LINES_PER_SECOND
 from gateway.request_ids import current_request_id
 from tests.support.config import BASE, merged
@@ -110,6 +111,14 @@ def test_a_thread_without_an_event_loop_has_no_id():
     thread.start()
     thread.join()
     assert found == [None]
+
+
+async def test_connections_that_are_gone_are_forgotten():
+    before = len(request_ids._connections)
+    async with run_gateway() as gateway:
+        await gateway.get("k")
+        assert len(request_ids._connections) > before
+    assert len(request_ids._connections) == before
 
 
 async def test_failures_are_logged_where_access_is_zero(gateway, lines):
