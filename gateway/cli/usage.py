@@ -25,18 +25,19 @@ def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The command's output; with CSV, warnings go to standard error. Raises CommandFailed."""
     if arguments.from_ms >= arguments.to_ms:
         raise CommandFailed(Exit.INVALID, "invalid_period", message="--from is not before --to")
+    now_ms = round(time.time() * 1000)
     archive = PrometheusArchive(arguments.prometheus, environ.get("KVS_PROMETHEUS_TOKEN"), arguments.match)
     try:
         ledger = read_period(
             archive,
             from_ms=arguments.from_ms,
-            to_ms=arguments.to_ms,
+            to_ms=min(arguments.to_ms, now_ms),
             lookback_ms=arguments.lookback_ms,
         )
     except TooManySamples:
         message = "Prometheus does not load that much even for a second: narrow it down with --match"
         raise CommandFailed(Exit.GENERAL, "too_many_samples", message=message) from None
-    rows, warnings = _rows(ledger), _warnings(ledger, arguments.to_ms)
+    rows, warnings = _rows(ledger), _warnings(ledger, is_over=arguments.to_ms <= now_ms)
     if arguments.format == "csv":
         if warnings:
             sys.stderr.write(json.dumps({"warnings": warnings}, indent=2) + "\n")
@@ -77,14 +78,14 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _warnings(ledger: Ledger, to_ms: int) -> list[dict[str, object]]:
+def _warnings(ledger: Ledger, *, is_over: bool) -> list[dict[str, object]]:
     """Why the figures may not be what is to be billed."""
     warnings: list[dict[str, object]] = []
 
     def warn(code: str, message: str, **details: object) -> None:
         warnings.append({"warning": code, "message": message, **details})
 
-    if to_ms > time.time() * 1000:
+    if not is_over:
         warn("not_over", "the period is not over")
     if not ledger.has_read:
         warn("no_samples", "Prometheus has no usage of the period")

@@ -1,24 +1,17 @@
-"""One Redis and one Prometheus per arrangement of scrapes; a test has its own gateways and its own period."""
+"""Prometheus and Redis for a module; a test has its own gateways, its own places, and its own period."""
+
+from contextlib import ExitStack
 
 import pytest
 
-from tests.billing.site import TOGETHER, Place, Site
+from tests.billing.site import Place, Site
 from tests.support.prometheus import PrometheusServer
 from tests.support.redis import RedisServer
 
-
-@pytest.fixture(scope="module")
-def places():
-    """More than gateways: Prometheus is slow to begin with targets that are new to it."""
-    return [Place() for _ in range(12)]
-
-
-@pytest.fixture(scope="module")
-def prometheus(places, request):
-    server = PrometheusServer(getattr(request, "param", TOGETHER))
-    server.scrape(*(place.ops_url for place in places))
-    with server:
-        yield server
+TOGETHER = {"kvs": "/metrics"}
+APART = {"kvs-usage": "/metrics/usage", "kvs-service": "/metrics/service"}
+FEW_SAMPLES = 400
+PLACES = 10
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +20,27 @@ def redis():
         yield server
 
 
+@pytest.fixture(scope="module")
+def watched():
+    """By the arrangement of scrapes: a Prometheus, and the places that it watches from the start.
+
+    Prometheus is slow to begin with targets that are new to it. That of `apart` loads few samples at once.
+    """
+    servers = {
+        "together": PrometheusServer(TOGETHER),
+        "apart": PrometheusServer(APART, flags=[f"--query.max-samples={FEW_SAMPLES}"]),
+    }
+    places = {name: [Place() for _ in range(PLACES)] for name in servers}
+    with ExitStack() as running:
+        for name, server in servers.items():
+            server.scrape(*(place.ops_url for place in places[name]))
+            running.enter_context(server)
+        yield {name: (server, places[name]) for name, server in servers.items()}
+
+
 @pytest.fixture
-async def site(tmp_path, redis, prometheus):
-    site = Site(tmp_path, redis, prometheus)
+async def site(request, tmp_path, redis, watched):
+    prometheus, places = watched[getattr(request, "param", "together")]
+    site = Site(tmp_path, redis, prometheus, places)
     yield site
     await site.close()

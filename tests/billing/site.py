@@ -26,8 +26,6 @@ from tests.support.prometheus import PrometheusServer
 from tests.support.redis import RedisServer
 from tests.support.servers import wait_for
 
-TOGETHER = {"kvs": "/metrics"}
-APART = {"kvs-usage": "/metrics/usage", "kvs-service": "/metrics/service"}
 SHUTDOWN = {"drain_seconds": 0.2, "grace_seconds": 20}
 
 
@@ -44,10 +42,13 @@ class Place:
 
 
 class Site:
-    """`gateways` are those that run, by their places."""
+    """`gateways` are those that run, by their places. `places` has those that were never used."""
 
-    def __init__(self, folder: Path, redis: RedisServer, prometheus: PrometheusServer) -> None:
+    def __init__(
+        self, folder: Path, redis: RedisServer, prometheus: PrometheusServer, places: list[Place]
+    ) -> None:
         self.gateways: dict[Place, Gateway] = {}
+        self.places = places
         self.prometheus = prometheus
         self._redis = redis
         self._folder = folder
@@ -162,7 +163,7 @@ def added(parts: Sequence[Statement]) -> Bill:
 
 
 def total(bill: Bill) -> Counter[str]:
-    """All rows in one."""
+    """All rows in one, of what is not 0."""
     return sum(map(Counter, bill.values()), Counter())
 
 

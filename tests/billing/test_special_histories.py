@@ -1,0 +1,136 @@
+"""Histories that seldom happen, and what is billed of them."""
+
+import pytest
+
+from gateway.billing.ledger import Ledger
+from gateway.billing.period import read_period
+from gateway.billing.samples import REQUESTS, TENANT, Labels, Series
+from tests.billing.world import START_MS, FakeArchive, Process, labels
+
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+SLOT = ("sessions", "ok")
+HERE = labels(instance="10.0.0.1:9090", job="kvs")
+THERE = labels(instance="10.0.0.2:9090", job="kvs")
+
+
+class Scraped(FakeArchive):
+    """Processes by what their one counter showed at some minutes."""
+
+    def shows(
+        self, process: Process, target: Labels, *samples: tuple[float, int], start: bool = True
+    ) -> None:
+        for minute, value in samples:
+            process.counts[SLOT] = value
+            time_ms = START_MS + round(minute * MINUTE_MS)
+            self.scrape(process, target, time_ms)
+            if start:
+                self.scrape_start(process, target, time_ms)
+
+
+def began(minute: float) -> Process:
+    return Process(START_MS + round(minute * MINUTE_MS))
+
+
+@pytest.fixture
+def archive() -> Scraped:
+    return Scraped()
+
+
+def read(archive: Scraped, lookback_ms: int = 30 * DAY_MS, minutes: int = 60) -> Ledger:
+    """The hour after START_MS."""
+    end_ms = START_MS + minutes * MINUTE_MS
+    return read_period(archive, from_ms=START_MS, to_ms=end_ms, lookback_ms=lookback_ms)
+
+
+def requests(ledger: Ledger) -> int:
+    return sum(totals["requests"] for totals in ledger.totals.values())
+
+
+def test_a_process_from_before_the_period_is_billed_from_its_last_sample_then(archive):
+    archive.shows(began(-100), HERE, (-90, 3), (-1, 10), (1, 12))
+    assert requests(read(archive)) == 2
+
+
+def test_a_table_that_was_idle_for_days_is_billed_from_where_it_was(archive):
+    archive.shows(began(-20_000), HERE, (-19_000, 500), (30, 501))
+    assert requests(read(archive)) == 1
+
+
+def test_what_an_older_process_of_the_same_address_showed_is_no_beginning(archive):
+    archive.shows(began(-200), HERE, (-190, 500))
+    archive.shows(began(-100), HERE, (30, 501))
+    assert requests(read(archive)) == 501
+
+
+def test_what_was_counted_but_not_scraped_before_the_period_is_billed_in_it(archive):
+    archive.shows(began(-100), HERE, (1, 7))
+    assert requests(read(archive)) == 7
+
+
+def test_a_restart_shows_by_its_start_time_alone(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (1, 12))
+    archive.shows(began(2), HERE, (3, 12), (4, 13))
+    assert requests(read(archive)) == 2 + 13
+
+
+def test_without_start_times_a_lower_value_is_a_restart(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (1, 12), start=False)
+    archive.shows(began(2), HERE, (3, 5), (4, 6), start=False)
+    assert requests(read(archive)) == 2 + 6
+
+
+def test_a_process_that_never_showed_its_start_time_before_is_not_a_new_one(archive):
+    process = began(-100)
+    archive.shows(process, HERE, (-1, 10), (1, 12), start=False)
+    archive.shows(process, HERE, (20, 13))
+    assert requests(read(archive)) == 3
+
+
+def test_a_counter_that_the_process_itself_forgot_begins_at_0(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (1, 12), (2, 3))
+    assert requests(read(archive)) == 2 + 3
+
+
+def test_a_series_last_shown_before_the_lookback_is_not_billed_twice_and_reported(archive):
+    archive.shows(began(-20_000), HERE, (-19_000, 500), (30, 501), (31, 503))
+    ledger = read(archive, lookback_ms=DAY_MS)
+    assert requests(ledger) == 2
+    assert ledger.unsure == 3  # requests, and bytes of both
+
+
+def test_start_times_of_other_programs_of_the_address_do_not_count(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (1, 12))
+    archive.scrape_start(began(0.5), labels(instance="10.0.0.1:9090", job="node"), START_MS + 40_000)
+    assert requests(read(archive)) == 2
+
+
+def test_targets_are_told_apart(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (1, 12))
+    archive.shows(began(-90), THERE, (-1, 20), (1, 23))
+    ledger = read(archive)
+    assert requests(ledger) == 5
+    assert all(len(targets) == 1 for targets in ledger.read_under.values())
+
+
+def test_a_process_that_is_scraped_under_two_names_is_reported(archive):
+    process = began(-100)
+    other_name = labels(instance="10.0.0.1:9090", job="again")
+    archive.shows(process, HERE, (-1, 10), (1, 12))
+    archive.shows(process, other_name, (-1, 10), (1, 12))
+    assert {HERE, other_name} in read(archive).read_under.values()
+
+
+def test_nothing_scraped_is_nothing_read(archive):
+    archive.shows(began(-100), HERE, (-1, 10))
+    ledger = read(archive)
+    assert (ledger.has_read, dict(ledger.totals)) == (False, {})
+
+
+def test_the_sample_at_the_end_belongs_to_the_period_and_that_at_the_beginning_does_not(archive):
+    archive.shows(began(-100), HERE, (-1, 10), (0, 11), (60, 15), (61, 40))
+    assert requests(read(archive)) == 4
+
+
+def test_a_tenants_labels_are_no_part_of_the_target():
+    own = {"__name__": REQUESTS, **dict.fromkeys(TENANT, "x"), "outcome": "ok"}
+    assert Series(labels(**own, **dict(HERE)), []).target == HERE

@@ -1,0 +1,248 @@
+"""`kvs-gateway usage` on a server that answers as Prometheus does: output, questions, errors, exit codes."""
+
+import asyncio
+import csv
+import io
+import json
+import re
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs
+
+import pytest
+
+PERIOD = ("--from", "2026-11-01", "--to", "2026-11-01T00:30:00+00:00")
+BEGIN = 1_793_491_200
+TARGET = {"instance": "10.0.0.1:9090", "job": "kvs"}
+TENANT = {"org": "acme", "app": "shop", "env": "production", "table": "sessions", "operation": "get"}
+OTHER = dict.fromkeys(("org", "app", "env", "table"), "_other")
+
+
+def counter(unit: str, *points: tuple[float, str], **labels: str) -> dict:
+    metric = {"__name__": f"kvs_usage_{unit}_total", **TENANT, **TARGET, **labels}
+    return {"metric": metric, "values": [[BEGIN + seconds, value] for seconds, value in points]}
+
+
+USED = [
+    counter("requests", (-10, "5"), (0, "7"), (60, "10"), (120, "NaN"), (1800, "12"), outcome="ok"),
+    counter("requests", (60, "0"), (1800, "1e+06"), outcome="not_found"),
+    counter("request_bytes", (60, "120"), (1800, "133")),
+]
+
+
+class Answers:
+    """What the server says to each question: to a query, or always."""
+
+    def __init__(self) -> None:
+        self.counters: list[dict] = USED
+        self.always: tuple[int, bytes] | None = None
+        self.heads: list[bytes] = []
+        self.queries: list[str] = []
+
+    def to(self, head: bytes, body: bytes) -> tuple[int, bytes]:
+        fields = parse_qs(body.decode())
+        self.heads.append(head)
+        self.queries.append(fields["query"][0])
+        if self.always:
+            return self.always
+        is_counters = fields["query"][0].startswith("{")
+        result = self._within(fields) if is_counters else []
+        return 200, json.dumps(
+            {"status": "success", "data": {"resultType": "matrix", "result": result}}
+        ).encode()
+
+    def _within(self, fields: dict[str, list[str]]) -> list[dict]:
+        """As Prometheus 2 has it: with the sample at the beginning of the range."""
+        until = float(fields["time"][0])
+        after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
+        found = []
+        for series in self.counters:
+            values = [point for point in series["values"] if after <= point[0] <= until]
+            found += [{**series, "values": values}] if values else []
+        return found
+
+
+@pytest.fixture
+async def server():
+    async with answering(Answers()) as (url, answers):
+        answers.url = url
+        yield answers
+
+
+@asynccontextmanager
+async def answering(answers: Answers):
+    async def answer(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head.lower())[1])
+        status, body = answers.to(head, await reader.readexactly(length))
+        writer.write(
+            b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body
+        )
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with listener:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", answers
+
+
+@pytest.fixture
+def usage(run, server):
+    async def usage(*arguments: str):
+        return await run("usage", "--prometheus", server.url, *PERIOD, *arguments)
+
+    return usage
+
+
+async def test_json_has_the_question_the_rows_and_the_warnings(usage):
+    result = await usage()
+    assert (result.code, result.err) == (0, "")
+    row = {
+        "requests": 1_000_005,
+        "ok": 5,
+        "not_found": 1_000_000,
+        "invalid": 0,
+        "rate_limited": 0,
+        "error": 0,
+    }
+    assert result.json == {
+        "from": "2026-11-01T00:00:00.000Z",
+        "to": "2026-11-01T00:30:00.000Z",
+        "match": "",
+        "lookback_seconds": 2_592_000,
+        "rows": [{**TENANT, **row, "request_bytes": 133, "response_bytes": 0}],
+        "warnings": [],
+    }
+
+
+async def test_csv_has_a_header_and_the_same_columns(usage, server):
+    server.counters = [*USED, counter("requests", (60, "3"), org='a,"b"', outcome="ok")]
+    result = await usage("--format", "csv")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.endswith(",133,0\r\n")
+    rows = list(csv.DictReader(io.StringIO(result.out, newline="")))
+    as_json = await usage()
+    assert rows == [{name: str(value) for name, value in row.items()} for row in as_json.json["rows"]]
+
+
+async def test_rows_come_in_the_order_of_their_labels(usage, server):
+    server.counters = [counter("requests", (60, "1"), org=org, outcome="ok") for org in ("b", "c", "a")]
+    assert [row["org"] for row in (await usage()).json["rows"]] == ["a", "b", "c"]
+
+
+async def test_an_outcome_of_another_version_has_a_column_of_its_own(usage, server):
+    server.counters = [counter("requests", (60, "3"), outcome="deferred")]
+    (row,) = (await usage()).json["rows"]
+    assert (row["requests"], row["deferred"], row["ok"]) == (3, 3, 0)
+
+
+async def test_what_no_tenant_can_be_billed_for_is_a_warning(usage, server):
+    server.counters = [*USED, counter("requests", (60, "4"), **OTHER, outcome="ok")]
+    (warning,) = (await usage()).json["warnings"]
+    assert (warning["warning"], warning["requests"]) == ("other", 4)
+
+
+async def test_with_csv_warnings_are_json_on_standard_error(usage, server):
+    server.counters = []
+    result = await usage("--format", "csv")
+    assert result.out.startswith("org,app,env,table,operation,requests,ok,")
+    assert [warning["warning"] for warning in result.error["warnings"]] == ["no_samples"]
+
+
+async def test_a_period_that_is_not_over_is_a_warning(usage):
+    begin = datetime.now(UTC) - timedelta(minutes=1)
+    result = await usage("--from", begin.isoformat(), "--to", "2999-01-01")
+    assert "not_over" in [warning["warning"] for warning in result.json["warnings"]]
+
+
+@pytest.mark.parametrize("matchers", ['org="acme"', '{org="acme"}', ' { org="acme", } '])
+async def test_matchers_narrow_the_counters_down(usage, server, matchers):
+    assert (await usage("--match", matchers)).code == 0
+    assert all('org="acme"' in query for query in server.queries if query.startswith("{"))
+
+
+async def test_the_token_is_sent_and_never_printed(usage, server, monkeypatch):
+    monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "secret")
+    server.always = (500, b"secret")
+    result = await usage()
+    assert all(b"Authorization: Bearer secret\r\n" in head for head in server.heads)
+    assert "secret" not in result.err
+
+
+async def test_without_a_token_none_is_sent(usage, server):
+    await usage()
+    assert not any(b"Authorization" in head for head in server.heads)
+
+
+async def test_a_token_that_no_header_carries_is_4(usage, monkeypatch):
+    monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "secret\r\nX: 1")
+    result = await usage()
+    assert (result.code, result.error["error"]) == (4, "invalid_prometheus_token")
+    assert "secret" not in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--from", "yesterday"),
+        ("--from", "2026-13-01"),
+        ("--from", "2026-11-01T00:00:00"),
+        ("--to", "20261101"),
+        ("--lookback", "30"),
+        ("--lookback", "1y"),
+        ("--format", "xml"),
+    ],
+    ids=" ".join,
+)
+async def test_an_argument_that_is_none_is_4(usage, arguments):
+    result = await usage(*arguments)
+    assert (result.code, result.error["error"]) == (4, "usage")
+
+
+async def test_a_period_that_ends_before_it_begins_is_4(usage):
+    result = await usage("--to", "2026-11-01")
+    assert (result.code, result.error["error"]) == (4, "invalid_period")
+
+
+async def test_an_address_that_is_none_is_4(run):
+    result = await run("usage", "--prometheus", "ftp://x", *PERIOD)
+    assert (result.code, result.error["error"]) == (4, "invalid_url")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
+async def test_a_prometheus_that_is_not_reached_is_5(run, url):
+    result = await run("usage", "--prometheus", url, *PERIOD)
+    assert (result.code, result.out, result.error["error"]) == (5, "", "network")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_without_the_right_token_it_is_2(usage, server, status):
+    server.always = (status, b"no")
+    result = await usage()
+    assert (result.code, result.error["error"], result.error["status"]) == (2, "not_authorized", status)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("bad_data", 4), ("execution", 1), ("internal", 1), ("unavailable", 1)]
+)
+async def test_what_prometheus_refuses_is_told_in_its_words(usage, server, kind, code):
+    server.always = (422, json.dumps({"status": "error", "errorType": kind, "error": "no way"}).encode())
+    result = await usage()
+    assert (result.code, result.error["error"], result.error["message"]) == (code, "query_failed", "no way")
+
+
+async def test_too_much_even_for_a_second_is_1(usage, server):
+    message = "query processing would load too many samples into memory in query execution"
+    server.always = (422, json.dumps({"errorType": "execution", "error": message}).encode())
+    result = await usage()
+    assert (result.code, result.error["error"]) == (1, "too_many_samples")
+    lengths = [int(re.search(r"\[(\d+)ms\]$", query)[1]) for query in server.queries]
+    assert lengths[0] > lengths[-1] >= 1000
+    assert lengths == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize("answer", [(200, b"<html>"), (200, b"{}"), (404, b"nothing here"), (302, b"")])
+async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
+    server.always = answer
+    result = await usage()
+    assert (result.code, result.out, result.error["error"]) == (1, "", "unexpected_answer")
