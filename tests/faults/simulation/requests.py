@@ -1,0 +1,58 @@
+"""Signed calls as bytes. What is the same in two simulations is signed once."""
+
+import functools
+import json
+from dataclasses import dataclass
+
+from tests.support.signing import Signer
+from tests.support.wire import head
+
+STARTED_AT_MS = 1_795_132_800_000
+"""The wall clock at the beginning; a simulation is over before signatures of then expire."""
+
+HOST = "http://kvs.example.com"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One that the simulated region declares."""
+
+    environment: str
+    name: str
+
+    @property
+    def token(self) -> str:
+        return f"token-of-{self.environment}-{self.name}"
+
+
+TABLES = (Table("shop", "carts"), Table("shop", "sessions"), Table("blog", "posts"))
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call; a put's `number` is unique within its simulation."""
+
+    operation: str
+    table: Table
+    key: str
+    number: int | None = None
+    flaw: str | None = None
+
+    @property
+    def value(self) -> bytes:
+        return json.dumps([self.table.environment, self.table.name, self.key, self.number]).encode()
+
+
+@functools.cache
+def wire_of(request: Request) -> bytes:
+    """`flaw`: with the wrong `token`, the wrong `secret`, or a malformed `body`."""
+    body = b'{"key": "%s"' % request.key.encode()
+    if request.number is not None:
+        body += b', "value": ' + request.value
+    body += b"" if request.flaw == "body" else b"}"
+    token = "token-of-nobody" if request.flaw == "token" else request.table.token
+    fields = {"Content-Type": "application/json", "X-KVS-Authorization": f"Bearer {token}"}
+    signer = Signer(secret_access_key="wrong") if request.flaw == "secret" else Signer()
+    path = f"/v1/{request.operation}"
+    signed = signer.sign(HOST + path, body, fields, at_seconds=STARTED_AT_MS / 1000)
+    return head(path, [*signed.items(), ("Content-Length", len(body))]) + body
