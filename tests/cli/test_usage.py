@@ -5,8 +5,10 @@ import csv
 import io
 import json
 import re
+import shlex
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -246,3 +248,10 @@ async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
     server.always = answer
     result = await usage()
     assert (result.code, result.out, result.error["error"]) == (1, "", "unexpected_answer")
+
+
+async def test_the_command_of_the_readme_is_one(server, run):
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    (written,) = re.findall(r"^kvs-gateway (usage .*?)(?: >.*)?$", text, re.MULTILINE)
+    result = await run(*shlex.split(written.replace("http://prometheus:9090", server.url)))
+    assert (result.code, result.out.splitlines()[0][:25]) == (0, "org,app,env,table,operati")
