@@ -200,7 +200,7 @@ async def test_21_series_of_every_managed_table_stand_at_0_after_a_restart(clock
 
 async def test_a_capped_gateway_counts_what_finds_no_series():
     async with run_gateway({"metering": {"max_series": 63}}) as gateway:
-        for token in (TABLE_TOKEN, OTHER_TABLE_TOKEN, OTHER_TABLE_TOKEN):
+        for token in (TABLE_TOKEN, TABLE_TOKEN, OTHER_TABLE_TOKEN):
             await gateway.get("k", token=token)
         samples = await scrape(gateway)
     assert total(samples, REQUESTS) == 3
