@@ -1,7 +1,8 @@
-"""The ops listener: liveness, readiness, metrics. Not for tenants; it has no authentication."""
+"""The ops listener: liveness, readiness, metrics, what the API is. Not for tenants; no authentication."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.resources import files
 
 import msgspec
 
@@ -20,10 +21,12 @@ class OpsEdge:
         self._health = health
         self._exposition = exposition
         self._responder = responder
+        self._api = files(__package__).joinpath("openapi.json").read_bytes()
         self._usage_scraped = asyncio.Event()
         self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
             "/livez": self._livez,
             "/readyz": self._readyz,
+            "/openapi.json": self._openapi,
             "/metrics": self._metrics,
             "/metrics/usage": self._metrics_usage,
             "/metrics/service": self._metrics_service,
@@ -60,6 +63,9 @@ class OpsEdge:
         }
         body = msgspec.json.encode({"status": status, "dependencies": dependencies})
         return Answer(200 if status is Status.READY else 503, body)
+
+    async def _openapi(self) -> Answer:
+        return Answer(200, self._api)
 
     async def _metrics(self) -> Answer:
         scraped = self._usage_scraped

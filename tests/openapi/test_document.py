@@ -1,0 +1,109 @@
+"""The OpenAPI document: valid, served, and of one mind with the code about codes, limits and routes."""
+
+import json
+
+import pytest
+import schemathesis
+from jsonschema import Draft202012Validator
+
+from gateway import __version__
+from gateway.config.settings import SessionSettings
+from gateway.edge import fields
+from gateway.edge.data import ROUTES
+from gateway.errors import Refusal
+from gateway.limits import WINDOW_MS, Limits
+from gateway.model import Operation
+from tests.openapi.document import DOCUMENT, codes_of, documented_codes, operations, schema_of
+
+LIMITS = Limits()
+
+
+def all_kinds(base: type) -> set[type]:
+    return set(base.__subclasses__()).union(*map(all_kinds, base.__subclasses__()))
+
+
+def test_the_document_is_valid_openapi():
+    schemathesis.openapi.from_dict(DOCUMENT).validate()
+
+
+async def test_the_ops_listener_serves_the_document(gateway):
+    reply = await gateway.ask_ops("/openapi.json")
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/json")
+    assert reply.json == DOCUMENT
+
+
+@pytest.mark.parametrize("listener", ["data", "control"])
+async def test_the_other_listeners_do_not(gateway, listener):
+    call = gateway.call("get", {}, path="/openapi.json") if listener == "data" else None
+    reply = await (call or gateway.manage("GET", "/openapi.json"))
+    assert reply.status == 404
+
+
+def test_it_states_this_version():
+    assert DOCUMENT["info"]["version"] == __version__
+
+
+def test_each_refusal_of_the_data_plane_is_documented_and_no_other():
+    exist = {kind.code for kind in all_kinds(Refusal) if hasattr(kind, "code")}
+    assert documented_codes("data") == exist
+
+
+def test_each_refusal_stands_under_its_status():
+    status_of = {kind.code: kind.status for kind in all_kinds(Refusal) if hasattr(kind, "code")}
+    for operation in operations("data"):
+        for status, response in operation["responses"].items():
+            assert {status_of[code] for code in codes_of({"responses": {status: response}})} <= {int(status)}
+
+
+def test_the_routes_of_the_data_plane_are_those_of_the_gateway():
+    paths = {path for path, methods in DOCUMENT["paths"].items() if methods.get("post") in operations("data")}
+    assert {path.encode() for path in paths} == set(ROUTES)
+    assert {operation["operationId"] for operation in operations("data")} == set(Operation)
+
+
+def test_the_limits_are_those_of_the_gateway():
+    put = schema_of("Put")["properties"]
+    assert schema_of("Key")["maxLength"] == LIMITS.key_bytes == 512
+    assert f"{LIMITS.value_bytes:,} bytes" in put["value"]["description"]
+    assert (put["ttlSeconds"]["minimum"], put["ttlSeconds"]["maximum"]) == (60, 31_536_000)
+    assert (LIMITS.min_ttl_seconds, LIMITS.max_ttl_seconds) == (60, 31_536_000)
+    assert (
+        f"{LIMITS.body_bytes:,} bytes" in DOCUMENT["components"]["responses"]["BodyTooLarge"]["description"]
+    )
+    assert DOCUMENT["components"]["headers"]["RetryAfter"]["schema"]["maximum"] == WINDOW_MS // 1000
+
+
+def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
+    assert schema_of("Name")["pattern"] == f"^{fields.NAME}$"
+    assert schema_of("TableName")["pattern"] == f"^{fields.TABLE_NAME}$"
+    change = schema_of("AppChange")["properties"]
+    assert change["type"]["pattern"] == f"^{fields.APP_TYPE}$"
+    assert change["requests_per_minute"]["maximum"] == fields.MAX_LIMIT
+    assert change["max_tables"]["maximum"] == fields.MAX_TABLES
+    assert schema_of("NewTable")["properties"]["minute_limit"]["maximum"] == fields.MAX_LIMIT
+    overlap = schema_of("Rotation")["properties"]["overlap_seconds"]
+    assert overlap["maximum"] == fields.MAX_OVERLAP_SECONDS
+    (longest,) = SessionSettings.__annotations__["max_ttl_seconds"].__metadata__
+    assert schema_of("CredentialRequest")["properties"]["ttl_seconds"]["maximum"] == longest.le
+
+
+def examples() -> list[tuple[dict, object]]:
+    found = []
+
+    def look(node: object) -> None:
+        if isinstance(node, dict):
+            if "example" in node and "schema" in node:
+                found.append((node["schema"], node["example"]))
+            for each in node.values():
+                look(each)
+        elif isinstance(node, list):
+            for each in node:
+                look(each)
+
+    look(DOCUMENT)
+    return found
+
+
+@pytest.mark.parametrize(("schema", "example"), examples(), ids=lambda value: json.dumps(value)[:40])
+def test_the_examples_are_what_their_schemas_say(schema, example):
+    Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(example)
