@@ -48,7 +48,7 @@ class RedisSettings(_Settings, frozen=True, kw_only=True, tag="redis"):
             return
         try:
             ssl.create_default_context(cafile=self.ca_file)
-        except OSError:  # what is no certificate is an SSLError, which is one
+        except (OSError, ValueError):  # what is no certificate is an SSLError; a NUL is no part of a path
             yield "ca_file", "names a file that cannot be read, or holds no certificate"
 
 

@@ -53,7 +53,7 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
 
 
 def _check_certificate(tls: TlsSettings, problems: Problems) -> None:
-    unreadable = [key for key in ("certificate", "key") if not os.access(getattr(tls, key), os.R_OK)]
+    unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]
     for key in unreadable:
         problems.add(f"listen.data.tls.{key}", "names a file that cannot be read")
     if unreadable:
@@ -62,6 +62,13 @@ def _check_certificate(tls: TlsSettings, problems: Problems) -> None:
         server_context(tls)
     except UnusableCertificate:
         problems.add("listen.data.tls", "does not name a certificate and its unencrypted key, in PEM")
+
+
+def _is_readable(path: str) -> bool:
+    try:
+        return os.access(path, os.R_OK)
+    except ValueError:  # no path holds a NUL
+        return False
 
 
 def _check_signature(settings: Settings, problems: Problems) -> None:

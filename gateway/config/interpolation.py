@@ -57,6 +57,9 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
     def value_of(variable: re.Match[str]) -> str:
         name, default = variable.groups()
         value = outside.environ.get(name)
+        if value and not _is_text(value):
+            problems.add(path, f"the environment variable {name} is not UTF-8")
+            return ""
         if value:
             return value
         if default is None:
@@ -68,6 +71,15 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
     if resolved.startswith(_FILE):
         return Interpolated(_read(Path(resolved.removeprefix(_FILE)), path, outside.read, problems))
     return text if resolved == text else Interpolated(resolved)
+
+
+def _is_text(value: str) -> bool:
+    """Bytes that are not UTF-8 come out of the environment as surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read(file: Path, path: str, read: Read, problems: Problems) -> str:

@@ -13,7 +13,7 @@ from backends.settings import MemorySettings, StoreSettings
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
 AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
-Host = Annotated[str, Meta(min_length=1)]
+Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z")]
 Url = Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z")]
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z")]
 Text = Annotated[str, Meta(min_length=1)]
