@@ -1,4 +1,4 @@
-"""A running gateway answers as the OpenAPI document says, whatever is asked of it that the document allows."""
+"""A running gateway answers as the OpenAPI document says, whatever of all that it allows is asked."""
 
 import pytest
 import requests
