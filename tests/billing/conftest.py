@@ -10,7 +10,7 @@ from tests.support.redis import RedisServer
 
 TOGETHER = {"kvs": "/metrics"}
 APART = {"kvs-usage": "/metrics/usage", "kvs-service": "/metrics/service"}
-FEW_SAMPLES = 400
+FEW_SAMPLES = 2_000
 PLACES = 10
 
 

@@ -104,6 +104,8 @@ class Traffic:
         self.unanswered: list[Place] = []
         self._gateways = gateways
         self._tasks: list[asyncio.Task[None]] = []
+        self._calls: set[asyncio.Task[None]] = set()
+        """They go on to their end when the work is called off: what was sent may be counted."""
 
     async def until_answered(self, number: int, place: Place | None = None) -> None:
         """Until so many more calls were answered, by that gateway if one is named."""
@@ -122,8 +124,11 @@ class Traffic:
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
-        ended = await asyncio.gather(*self._tasks, return_exceptions=True)
-        assert [fault for fault in ended if not isinstance(fault, asyncio.CancelledError)] == []
+        ended = await asyncio.gather(*self._tasks, *self._calls, return_exceptions=True)
+        faults = [
+            fault for fault in ended if fault is not None and not isinstance(fault, asyncio.CancelledError)
+        ]
+        assert faults == []
 
     async def _work(self, number: int) -> None:
         calls = cycle([*CALLS[number:], *CALLS[:number]])
@@ -132,10 +137,12 @@ class Traffic:
             places = list(self._gateways)
             if places:
                 place = places[turn // 2 % len(places)]
-                await asyncio.shield(self._call(place, self._gateways[place], *next(calls)))
+                call = asyncio.create_task(self._call(place, self._gateways[place], *next(calls)))
+                self._calls.add(call)
+                call.add_done_callback(self._calls.discard)
+                await asyncio.shield(call)
 
     async def _call(self, place: Place, gateway: Gateway, operation: str, token: str, body: Any) -> None:
-        """Goes on to its end when the work is called off: a call that was sent may be counted."""
         content = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
         try:
             reply = await gateway.call(operation, content, token=token)

@@ -6,12 +6,14 @@ import io
 import json
 import re
 import shlex
+import ssl
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+import trustme
 
 PERIOD = ("--from", "2026-11-01", "--to", "2026-11-01T00:30:00+00:00")
 BEGIN = 1_793_491_200
@@ -40,6 +42,8 @@ class Answers:
         self.always: tuple[int, bytes] | None = None
         self.heads: list[bytes] = []
         self.queries: list[str] = []
+        self.with_beginning = True
+        """Whether a range has the sample at its beginning: in Prometheus 2, not in 3."""
 
     def to(self, head: bytes, body: bytes) -> tuple[int, bytes]:
         fields = parse_qs(body.decode())
@@ -54,25 +58,26 @@ class Answers:
         ).encode()
 
     def _within(self, fields: dict[str, list[str]]) -> list[dict]:
-        """As Prometheus 2 has it: with the sample at the beginning of the range."""
         until = float(fields["time"][0])
         after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
         found = []
         for series in self.counters:
-            values = [point for point in series["values"] if after <= point[0] <= until]
+            first = after if self.with_beginning else after + 0.001
+            values = [point for point in series["values"] if first <= point[0] <= until]
             found += [{**series, "values": values}] if values else []
         return found
 
 
 @pytest.fixture
 async def server():
-    async with answering(Answers()) as (url, answers):
-        answers.url = url
+    async with answering() as answers:
         yield answers
 
 
 @asynccontextmanager
-async def answering(answers: Answers):
+async def answering(tls: ssl.SSLContext | None = None):
+    answers = Answers()
+
     async def answer(reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", head.lower())[1])
@@ -83,9 +88,11 @@ async def answering(answers: Answers):
         await writer.drain()
         writer.close()
 
-    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
     async with listener:
-        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", answers
+        port = listener.sockets[0].getsockname()[1]
+        answers.url = f"http{'s' if tls else ''}://127.0.0.1:{port}"
+        yield answers
 
 
 @pytest.fixture
@@ -125,6 +132,32 @@ async def test_csv_has_a_header_and_the_same_columns(usage, server):
     rows = list(csv.DictReader(io.StringIO(result.out, newline="")))
     as_json = await usage()
     assert rows == [{name: str(value) for name, value in row.items()} for row in as_json.json["rows"]]
+
+
+@pytest.mark.parametrize("with_beginning", [True, False], ids=["Prometheus 2", "Prometheus 3"])
+async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_beginning):
+    server.with_beginning = with_beginning
+    between = 2_700  # ranges are an hour, and the first begins a quarter of an hour early
+    server.counters = [counter("requests", (between, "5"), outcome="ok")]
+    (row,) = (await usage("--to", "2026-11-01T02:00:00Z")).json["rows"]
+    assert row["requests"] == 5
+    server.counters = [
+        counter("requests", (between - 900, "7"), (between, "5"), (between + 5, "6"), outcome="ok")
+    ]
+    (row,) = (await usage("--to", "2026-11-01T02:00:00Z")).json["rows"]
+    assert row["requests"] == 7 + 5 + 1
+
+
+async def test_https_is_spoken_with_whom_the_system_trusts(run, monkeypatch, tmp_path):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    async with answering(tls) as server:
+        refused = await run("usage", "--prometheus", server.url, *PERIOD)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        trusted = await run("usage", "--prometheus", server.url, *PERIOD)
+    assert (refused.code, trusted.code) == (5, 0)
 
 
 async def test_rows_come_in_the_order_of_their_labels(usage, server):
