@@ -31,7 +31,7 @@ class Client:
 
     async def run(self, until: float) -> None:
         while self._loop.time() < until:
-            await asyncio.sleep(self._dice.expovariate(1 / 4))
+            await asyncio.sleep(self._dice.expovariate(1 / 6))
             for _ in range(self._dice.choices((1, 3, 14), (8, 3, 1))[0]):
                 await self.exchange(self._draw_batch())
         self.hang_up()

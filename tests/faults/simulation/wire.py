@@ -9,7 +9,7 @@ LATENCY_SECONDS = 0.001
 
 
 class _Direction:
-    """Does what it is given a moment later, first come, first served; timers of one moment may change places."""
+    """Does what it is given a moment later, in order; a loop's timers of one moment may change places."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -17,7 +17,10 @@ class _Direction:
 
     def carry(self, deed: Callable[[], None]) -> None:
         self._queue.append(deed)
-        self._loop.call_later(LATENCY_SECONDS, lambda: self._queue.popleft()())
+        self._loop.call_later(LATENCY_SECONDS, self._do_next)
+
+    def _do_next(self) -> None:
+        self._queue.popleft()()
 
 
 class ServerEnd(asyncio.Transport):
