@@ -15,12 +15,16 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from msgspec.structs import replace
+
 from gateway.app import App
+from gateway.config.settings import EdgeSettings
 from gateway.config.source import ConfigurationFile
 from gateway.edge.listening import Listener, Where, open_listener
 from gateway.edge.responding import Responder
 from gateway.edge.server import EdgeServer, Handler, RefusalCount
 from gateway.housekeeping import chores
+from gateway.open_files import affordable_connections
 from gateway.reloading import Reloader
 
 log = logging.getLogger("kvs.lifecycle")
@@ -131,12 +135,12 @@ async def _reloading(app: App, replica: Replica, file: ConfigurationFile) -> Asy
 
 async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     """The data listener opens last, when everything that serves its requests is there, and closes first."""
-    listen = app.settings.listen
+    listen, edge = app.settings.listen, _within_limits(app.settings.edge)
 
     async def open_one(
         name: str, handler: Handler, responder: Responder, count: RefusalCount, where: Where
     ) -> Listener:
-        server = EdgeServer(handler, responder, app.settings.edge, count)
+        server = EdgeServer(handler, responder, edge, count)
         if name == "data":
             app.metrics.watch_gauge(
                 "kvs_connections", "Open ones, of the data listener.", lambda: server.connection_count
@@ -157,6 +161,16 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     for chore in chores(app):
         opened.callback(asyncio.create_task(chore).cancel)
     return Replica(app, data, ops, control)
+
+
+def _within_limits(edge: EdgeSettings) -> EdgeSettings:
+    connections = affordable_connections(edge.max_connections)
+    if connections < edge.max_connections:
+        log.warning(
+            "the limit of open files is too low for edge.max_connections",
+            extra={"fields": {"max_connections": connections}},
+        )
+    return replace(edge, max_connections=connections)
 
 
 async def _wait(event: Coroutine[None, None, object], ends_at: float) -> bool:

@@ -34,6 +34,7 @@ class EdgeProtocol(RequestHandler):
     """One connection. `body` is that of the request being served, `peer` the address of the other end."""
 
     __slots__ = (
+        "__weakref__",
         "_cut_off",
         "_deadline",
         "_framing",
@@ -63,7 +64,7 @@ class EdgeProtocol(RequestHandler):
         self.peer = str(name[0]) if name else ""
         super().connection_made(transport)
         if self._server.is_full():
-            self._refuse_connection(Overloaded())
+            self._refuse_connection(Overloaded(), lingers=not self._server.is_crammed())
         else:
             self._expect_head()
 
@@ -264,7 +265,7 @@ class EdgeProtocol(RequestHandler):
     def _head_is_late(self) -> None:
         self._refuse_connection(RequestTimeout())
 
-    def _refuse_connection(self, refusal: Refusal) -> None:
+    def _refuse_connection(self, refusal: Refusal, *, lingers: bool = True) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -273,6 +274,9 @@ class EdgeProtocol(RequestHandler):
             return
         transport.write(self._server.refuse_connection(refusal).wire)
         self._close = True
+        if not lingers:
+            self.force_close()
+            return
         self._loop.call_later(_LINGER_SECONDS, self.force_close)
         if transport.can_write_eof():
             transport.write_eof()

@@ -63,7 +63,7 @@ class Listener:
         """Let what is being written leave, then close every connection."""
         self._sockets.close()
         self._server.close_idle()
-        await self._server.shutdown(_FLUSH_SECONDS)
+        await self._server.shutdown(_FLUSH_SECONDS / 2)  # aiohttp waits for that long twice
 
     async def _serve(self, waiting: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()

@@ -1,8 +1,10 @@
 """The server of one listener: its connections, their cap, and what all of them share."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
+from weakref import WeakSet
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
@@ -12,6 +14,7 @@ from gateway.edge.connection import EdgeProtocol
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse, new_request_id
 from gateway.edge.responding import Responder
 from gateway.errors import Refusal
+from gateway.open_files import with_refused
 
 log = logging.getLogger("kvs.edge")
 
@@ -37,9 +40,17 @@ class EdgeServer(web.Server):
         self._responder = responder
         self._count_refusal = count_refusal
         self.settings = settings
+        self._to_connect: WeakSet[EdgeProtocol] = WeakSet()  # nobody tells of a TLS handshake that fails
+        self._most_connections = with_refused(settings.max_connections)
 
     def __call__(self) -> RequestHandler:
-        return EdgeProtocol(self, loop=self._loop, **self._options)
+        protocol = EdgeProtocol(self, loop=self._loop, **self._options)
+        self._to_connect.add(protocol)
+        return protocol
+
+    def connection_made(self, handler: Any, transport: asyncio.Transport) -> None:
+        self._to_connect.discard(handler)
+        super().connection_made(handler, transport)
 
     def refuse_connection(self, refusal: Refusal, request_id: str | None = None) -> LastResponse:
         """The response to what is not a request, or cannot be served, counted."""
@@ -50,6 +61,10 @@ class EdgeServer(web.Server):
         """Whether there are more connections than the cap; `connections` would copy them all."""
         return self.connection_count > self.settings.max_connections
 
+    def is_crammed(self) -> bool:
+        """Whether there are even too many of those that are refused."""
+        return self.connection_count > self._most_connections
+
     @property
     def connection_count(self) -> int:
         """How many connections are open."""
@@ -57,8 +72,10 @@ class EdgeServer(web.Server):
 
     @property
     def expects_heads(self) -> bool:
-        """Whether a connection is new, or has sent a part of a request's head."""
-        return any(cast(EdgeProtocol, protocol).expects_head for protocol in self.connections)
+        """Whether a connection is new, is shaking hands, or has sent a part of a request's head."""
+        return bool(self._to_connect) or any(
+            cast(EdgeProtocol, protocol).expects_head for protocol in self.connections
+        )
 
     def close_idle(self, *, spare_expectant: bool = False) -> None:
         """Close idle connections; `spare_expectant` spares new ones and those that have begun a head."""

@@ -16,11 +16,11 @@ def start(tmp_path):
     raise_file_limit()
     started = []
 
-    def start(**changes) -> GatewayProcess:
+    def start(*, launcher=(), **changes) -> GatewayProcess:
         folder = tmp_path / str(len(started))
         folder.mkdir()
         edge = {"edge": DEADLINES, "rate_limit": {"requests_per_minute": 1_000_000_000}}
-        started.append(GatewayProcess(merged(merged(BASE, edge), changes), folder))
+        started.append(GatewayProcess(merged(merged(BASE, edge), changes), folder, launcher=launcher))
         return started[-1]
 
     yield start

@@ -16,6 +16,8 @@ class Behaviour:
     opening: str = ""
     drip: str = ""
     reads: bool = True
+    pace_seconds: float = 0.008
+    """Between every ten that connect."""
 
 
 IDLE = Behaviour()

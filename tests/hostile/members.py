@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.hostile.limits import raise_file_limit
 
-_AT_ONCE, _PACE_SECONDS = 10, 0.008
+_AT_ONCE = 10
 _DRIP_SECONDS = 0.3
 
 
@@ -60,7 +60,9 @@ async def _drip(members: list[Member], drip: bytes) -> None:
                 member.transport.write(drip)
 
 
-async def attack(host: str, port: int, size: int, opening: str, drip: str, *, reads: bool) -> None:
+async def attack(
+    host: str, port: int, size: int, opening: str, drip: str, *, reads: bool, pace_seconds: float
+) -> None:
     """Connect; say so; wait until all are closed; say what they were told."""
     began = time.monotonic()
     members = []
@@ -68,7 +70,7 @@ async def attack(host: str, port: int, size: int, opening: str, drip: str, *, re
         members.append(Member(opening.encode("latin-1"), reads=reads))
         await _connect(host, port, members[-1], reads=reads)
         if number % _AT_ONCE == 0:
-            await asyncio.sleep(_PACE_SECONDS)
+            await asyncio.sleep(pace_seconds)
     _say(connect_seconds=time.monotonic() - began)
     dripping = asyncio.create_task(_drip(members, drip.encode("latin-1")))
     seconds = await asyncio.gather(*(member.closed for member in members))

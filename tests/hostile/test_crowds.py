@@ -7,6 +7,7 @@ import pytest
 
 from tests.hostile.conftest import SECONDS
 from tests.hostile.crowd import Behaviour, Crowd
+from tests.hostile.limits import affordable
 from tests.hostile.watch import Watch
 from tests.support.load import client_of
 from tests.support.traffic import Habits, Traffic
@@ -83,3 +84,13 @@ async def test_connections_beyond_the_cap_are_refused_at_once_and_good_ones_stay
             assert end.bodies == ['{"error":"overloaded"}', '{"error":"request_timeout"}']
     assert traffic.failures == []
     assert process.process.poll() is None
+
+
+async def test_ten_thousand_connect_without_delay_and_cost_little(start):
+    """The backlog is long enough: connections that find no place in it are tried again after a second."""
+    process = start(edge={"head_seconds": 60, "max_connections": 11_000})
+    size = affordable(10_000)
+    crowd = Crowd(process.urls["data"], size, Behaviour(pace_seconds=0))
+    async with held(process) as watch, crowd:
+        assert crowd.connect_seconds < 15
+        await until(lambda: watch.open_files() > size, 15)

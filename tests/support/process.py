@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,10 +15,17 @@ from tests.support.evidence import note_fault
 
 
 class GatewayProcess:
-    """`kvs-gateway serve`; use as a context manager. Standard error is kept in `log`."""
+    """`kvs-gateway serve`; use as a context manager. Standard error is kept in `log`.
+
+    `launcher` is a command that runs the one behind it.
+    """
 
     def __init__(
-        self, config: dict[str, Any] | Path, folder: Path, env: dict[str, str] | None = None
+        self,
+        config: dict[str, Any] | Path,
+        folder: Path,
+        env: dict[str, str] | None = None,
+        launcher: Sequence[str] = (),
     ) -> None:
         if isinstance(config, Path):
             file = config
@@ -27,7 +35,7 @@ class GatewayProcess:
         self.log = folder / "gateway.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "serve", "--config", str(file)],
+                [*launcher, sys.executable, "-m", "gateway", "serve", "--config", str(file)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**os.environ, **(env or {})},
