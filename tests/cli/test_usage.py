@@ -34,11 +34,18 @@ USED = [
 ]
 
 
+def starts(*points: tuple[float, float], **labels: str) -> dict:
+    metric = {"__name__": "process_start_time_seconds", **TARGET, **labels}
+    return {"metric": metric, "values": [[BEGIN + seconds, str(BEGIN + start)] for seconds, start in points]}
+
+
 class Answers:
     """What the server says to each question: to a query, or always."""
 
     def __init__(self) -> None:
         self.counters: list[dict] = USED
+        self.starts: list[dict] = []
+        self.gateway = TARGET
         self.always: tuple[int, bytes] | None = None
         self.heads: list[bytes] = []
         self.queries: list[str] = []
@@ -51,20 +58,30 @@ class Answers:
         self.queries.append(fields["query"][0])
         if self.always:
             return self.always
-        is_counters = fields["query"][0].startswith("{")
-        result = self._within(fields) if is_counters else []
+        result = self._result(fields)
         return 200, json.dumps(
             {"status": "success", "data": {"resultType": "matrix", "result": result}}
         ).encode()
 
-    def _within(self, fields: dict[str, list[str]]) -> list[dict]:
+    def _result(self, fields: dict[str, list[str]]) -> list[dict]:
+        query = fields["query"][0]
+        if query.startswith("{"):
+            return self._within(self.counters, fields)
+        if query.startswith("process_start_time_seconds["):
+            return self._within(self.starts, fields)
+        if query.startswith("count_over_time(kvs_build_info["):
+            metric = {"version": "1", **self.gateway}
+            return [{"metric": metric, "value": [float(fields["time"][0]), "4"]}]
+        return []
+
+    def _within(self, series: list[dict], fields: dict[str, list[str]]) -> list[dict]:
         until = float(fields["time"][0])
         after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
         found = []
-        for series in self.counters:
+        for each in series:
             first = after if self.with_beginning else after + 0.001
-            values = [point for point in series["values"] if first <= point[0] <= until]
-            found += [{**series, "values": values}] if values else []
+            values = [point for point in each["values"] if first <= point[0] <= until]
+            found += [{**each, "values": values}] if values else []
         return found
 
 
@@ -146,6 +163,24 @@ async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_begi
     ]
     (row,) = (await usage("--to", "2026-11-01T02:00:00Z")).json["rows"]
     assert row["requests"] == 7 + 5 + 1
+
+
+@pytest.mark.parametrize(("gateway", "requests"), [(TARGET, 1 + 6), ({"instance": "another"}, 1)])
+async def test_a_restart_shows_by_the_start_time_of_a_gateway(usage, server, gateway, requests):
+    server.counters = [counter("requests", (-10, "5"), (60, "6"), (120, "6"), outcome="ok")]
+    server.starts = [starts((-10, -9_000), (60, -9_000), (120, 90))]
+    server.gateway = gateway
+    (row,) = (await usage()).json["rows"]
+    assert row["requests"] == requests
+
+
+async def test_a_process_that_is_scraped_under_two_names_is_a_warning(usage, server):
+    names = {"endpoint": "a"}, {"endpoint": "b"}
+    server.counters = [counter("requests", (60, "6"), **name, outcome="ok") for name in names]
+    server.starts = [starts((60, -60))]
+    (warning,) = (await usage()).json["warnings"]
+    assert warning["warning"] == "counted_twice"
+    assert warning["targets"] == [[{**TARGET, **name} for name in names]]
 
 
 async def test_https_is_spoken_with_whom_the_system_trusts(run, monkeypatch, tmp_path):
