@@ -1,114 +1,25 @@
 """`kvs-gateway usage` on a server that answers as Prometheus does: output, questions, errors, exit codes."""
 
-import asyncio
 import csv
 import io
 import json
 import re
 import shlex
 import ssl
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import pytest
 import trustme
 
+from tests.cli.answers import OTHER, TARGET, TENANT, USED, answering, counter, starts
+
 PERIOD = ("--from", "2026-11-01", "--to", "2026-11-01T00:30:00+00:00")
-BEGIN = 1_793_491_200
-TARGET = {"instance": "10.0.0.1:9090", "job": "kvs"}
-TENANT = {"org": "acme", "app": "shop", "env": "production", "table": "sessions", "operation": "get"}
-OTHER = dict.fromkeys(("org", "app", "env", "table"), "_other")
-
-
-def counter(unit: str, *points: tuple[float, str], **labels: str) -> dict:
-    metric = {"__name__": f"kvs_usage_{unit}_total", **TENANT, **TARGET, **labels}
-    return {"metric": metric, "values": [[BEGIN + seconds, value] for seconds, value in points]}
-
-
-USED = [
-    counter("requests", (-10, "5"), (0, "7"), (60, "10"), (120, "NaN"), (1800, "12"), outcome="ok"),
-    counter("requests", (60, "0"), (1800, "1e+06"), outcome="not_found"),
-    counter("request_bytes", (60, "120"), (1800, "133")),
-]
-
-
-def starts(*points: tuple[float, float], **labels: str) -> dict:
-    metric = {"__name__": "process_start_time_seconds", **TARGET, **labels}
-    return {"metric": metric, "values": [[BEGIN + seconds, str(BEGIN + start)] for seconds, start in points]}
-
-
-class Answers:
-    """What the server says to each question: to a query, or always."""
-
-    def __init__(self) -> None:
-        self.counters: list[dict] = USED
-        self.starts: list[dict] = []
-        self.gateway = TARGET
-        self.always: tuple[int, bytes] | None = None
-        self.heads: list[bytes] = []
-        self.queries: list[str] = []
-        self.with_beginning = True
-        """Whether a range has the sample at its beginning: in Prometheus 2, not in 3."""
-
-    def to(self, head: bytes, body: bytes) -> tuple[int, bytes]:
-        fields = parse_qs(body.decode())
-        self.heads.append(head)
-        self.queries.append(fields["query"][0])
-        if self.always:
-            return self.always
-        result = self._result(fields)
-        return 200, json.dumps(
-            {"status": "success", "data": {"resultType": "matrix", "result": result}}
-        ).encode()
-
-    def _result(self, fields: dict[str, list[str]]) -> list[dict]:
-        query = fields["query"][0]
-        if query.startswith("{"):
-            return self._within(self.counters, fields)
-        if query.startswith("process_start_time_seconds["):
-            return self._within(self.starts, fields)
-        if query.startswith("count_over_time(kvs_build_info["):
-            metric = {"version": "1", **self.gateway}
-            return [{"metric": metric, "value": [float(fields["time"][0]), "4"]}]
-        return []
-
-    def _within(self, series: list[dict], fields: dict[str, list[str]]) -> list[dict]:
-        until = float(fields["time"][0])
-        after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
-        found = []
-        for each in series:
-            first = after if self.with_beginning else after + 0.001
-            values = [point for point in each["values"] if first <= point[0] <= until]
-            found += [{**each, "values": values}] if values else []
-        return found
 
 
 @pytest.fixture
 async def server():
     async with answering() as answers:
-        yield answers
-
-
-@asynccontextmanager
-async def answering(tls: ssl.SSLContext | None = None):
-    answers = Answers()
-
-    async def answer(reader, writer):
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(re.search(rb"content-length: (\d+)", head.lower())[1])
-        status, body = answers.to(head, await reader.readexactly(length))
-        writer.write(
-            b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body
-        )
-        await writer.drain()
-        writer.close()
-
-    listener = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
-    async with listener:
-        port = listener.sockets[0].getsockname()[1]
-        answers.url = f"http{'s' if tls else ''}://127.0.0.1:{port}"
         yield answers
 
 
@@ -165,11 +76,11 @@ async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_begi
     assert row["requests"] == 7 + 5 + 1
 
 
-@pytest.mark.parametrize(("gateway", "requests"), [(TARGET, 1 + 6), ({"instance": "another"}, 1)])
-async def test_a_restart_shows_by_the_start_time_of_a_gateway(usage, server, gateway, requests):
+@pytest.mark.parametrize(("known", "requests"), [(TARGET, 1 + 6), ({"instance": "another"}, 1)])
+async def test_a_restart_shows_by_the_start_time_of_a_gateway(usage, server, known, requests):
     server.counters = [counter("requests", (-10, "5"), (60, "6"), (120, "6"), outcome="ok")]
     server.starts = [starts((-10, -9_000), (60, -9_000), (120, 90))]
-    server.gateway = gateway
+    server.gateway = known
     (row,) = (await usage()).json["rows"]
     assert row["requests"] == requests
 

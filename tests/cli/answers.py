@@ -1,0 +1,97 @@
+"""A server that answers the questions of `kvs-gateway usage` as Prometheus does, from given samples."""
+
+import asyncio
+import json
+import re
+import ssl
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qs
+
+BEGIN = 1_793_491_200
+TARGET = {"instance": "10.0.0.1:9090", "job": "kvs"}
+TENANT = {"org": "acme", "app": "shop", "env": "production", "table": "sessions", "operation": "get"}
+OTHER = dict.fromkeys(("org", "app", "env", "table"), "_other")
+
+
+def counter(unit: str, *points: tuple[float, str], **labels: str) -> dict:
+    metric = {"__name__": f"kvs_usage_{unit}_total", **TENANT, **TARGET, **labels}
+    return {"metric": metric, "values": [[BEGIN + seconds, value] for seconds, value in points]}
+
+
+USED = [
+    counter("requests", (-10, "5"), (0, "7"), (60, "10"), (120, "NaN"), (1800, "12"), outcome="ok"),
+    counter("requests", (60, "0"), (1800, "1e+06"), outcome="not_found"),
+    counter("request_bytes", (60, "120"), (1800, "133")),
+]
+
+
+def starts(*points: tuple[float, float], **labels: str) -> dict:
+    metric = {"__name__": "process_start_time_seconds", **TARGET, **labels}
+    return {"metric": metric, "values": [[BEGIN + seconds, str(BEGIN + start)] for seconds, start in points]}
+
+
+class Answers:
+    """What the server says to each question: to a query, or always."""
+
+    def __init__(self) -> None:
+        self.counters: list[dict] = USED
+        self.starts: list[dict] = []
+        self.gateway = TARGET
+        self.always: tuple[int, bytes] | None = None
+        self.heads: list[bytes] = []
+        self.queries: list[str] = []
+        self.with_beginning = True
+        """Whether a range has the sample at its beginning: in Prometheus 2, not in 3."""
+
+    def to(self, head: bytes, body: bytes) -> tuple[int, bytes]:
+        fields = parse_qs(body.decode())
+        self.heads.append(head)
+        self.queries.append(fields["query"][0])
+        if self.always:
+            return self.always
+        result = self._result(fields)
+        return 200, json.dumps(
+            {"status": "success", "data": {"resultType": "matrix", "result": result}}
+        ).encode()
+
+    def _result(self, fields: dict[str, list[str]]) -> list[dict]:
+        query = fields["query"][0]
+        if query.startswith("{"):
+            return self._within(self.counters, fields)
+        if query.startswith("process_start_time_seconds["):
+            return self._within(self.starts, fields)
+        if query.startswith("count_over_time(kvs_build_info["):
+            metric = {"version": "1", **self.gateway}
+            return [{"metric": metric, "value": [float(fields["time"][0]), "4"]}]
+        return []
+
+    def _within(self, series: list[dict], fields: dict[str, list[str]]) -> list[dict]:
+        until = float(fields["time"][0])
+        after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
+        found = []
+        for each in series:
+            first = after if self.with_beginning else after + 0.001
+            values = [point for point in each["values"] if first <= point[0] <= until]
+            found += [{**each, "values": values}] if values else []
+        return found
+
+
+@asynccontextmanager
+async def answering(tls: ssl.SSLContext | None = None):
+    answers = Answers()
+
+    async def answer(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head.lower())[1])
+        status, body = answers.to(head, await reader.readexactly(length))
+        writer.write(
+            b"HTTP/1.1 %d X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body
+        )
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
+    async with listener:
+        port = listener.sockets[0].getsockname()[1]
+        answers.url = f"http{'s' if tls else ''}://127.0.0.1:{port}"
+        yield answers
