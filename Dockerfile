@@ -8,7 +8,9 @@ COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 # Without pip: what is not there cannot be used by an intruder. Modules are compiled here, because later nothing is written.
 RUN python -m venv --without-pip /opt/kvs-gateway \
-    && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --only-binary :all: /wheels/*.whl
+    && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --only-binary :all: \
+        --require-hashes --requirement requirements.lock \
+    && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-deps /wheels/*.whl
 
 FROM python
 LABEL org.opencontainers.image.title="kvs-gateway" \

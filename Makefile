@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize
+.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -53,6 +53,20 @@ manifests: $(VENV)/.dev kustomize
 kustomize: $(VENV)/.dev
 	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
 		test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
+
+# What the image installs, by hash; Python 3.11 and newer, every platform. setup.cfg alone decides for everybody else.
+lock: $(VENV)/.venv
+	$(BIN)/pip install --quiet 'uv >=0.9'
+	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile setup.cfg --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --quiet --output-file requirements.lock
+
+# Fails, too, where a package cannot be looked up: what was not looked at is not safe.
+audit: $(VENV)/.venv
+	$(BIN)/pip install --quiet 'pip-audit >=2.10'
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
+
+licences: $(VENV)/.dev
+	$(BIN)/python -m tests.dependencies.licences > LICENSES.md
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
