@@ -1,5 +1,6 @@
-"""Under which licences others let us use what the gateway runs on: `python -m tests.dependencies.licences`."""
+"""The licences of what the gateway runs on: `python -m tests.dependencies.licences`."""
 
+import sys
 from importlib.metadata import PackageNotFoundError, metadata
 
 from tests.dependencies.lock import pins
@@ -39,12 +40,13 @@ def is_allowed(expression: str) -> bool:
 
 
 def main() -> None:
-    print(_HEAD)
+    rows = [_HEAD]
     for pin in pins():
         try:
-            print(f"| {pin.name} | {pin.version} | {licence_of(pin.name)} |")
+            rows.append(f"| {pin.name} | {pin.version} | {licence_of(pin.name)} |")
         except PackageNotFoundError:
             raise SystemExit(f"{pin.name} is not installed here") from None
+    sys.stdout.write("\n".join([*rows, ""]))
 
 
 if __name__ == "__main__":
