@@ -73,6 +73,20 @@ def test_a_restart_shows_by_its_start_time_alone(archive):
     assert requests(read(archive)) == 2 + 13
 
 
+@pytest.mark.parametrize("early_ms", [0, 500, 999])
+def test_scrapes_before_the_new_start_time_is_known_belong_to_the_process_that_shows_less(archive, early_ms):
+    """Start times are scraped apart and are a little early: for a moment they fit the old process as well."""
+    usage, service = [labels(instance="10.0.0.1:9090", endpoint=name) for name in ("usage", "service")]
+    old, new, end_ms = began(-100), began(10), START_MS + 10 * MINUTE_MS
+    archive.shows(old, usage, (-1, 8), (9.9, 10), (9.999, 11), start=False)
+    archive.scrape_start(old, service, end_ms - 5_000)
+    for after_ms, value in ((300, 0), (1_000, 4), (5_000, 7)):
+        new.counts[SLOT] = value
+        archive.scrape(new, usage, end_ms + after_ms)
+    archive.scrape_start(new, service, end_ms + 2_000, error_ms=early_ms)
+    assert requests(read(archive)) == 3 + 7
+
+
 def test_without_start_times_a_lower_value_is_a_restart(archive):
     archive.shows(began(-100), HERE, (-1, 10), (1, 12), start=False)
     archive.shows(began(2), HERE, (3, 5), (4, 6), start=False)
