@@ -51,8 +51,9 @@ class Crowd:
         return End(**await self._report(within_seconds))
 
     async def __aenter__(self) -> Self:
-        command = [sys.executable, "-m", "tests.hostile.members", json.dumps(self._orders)]
-        self._process = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
+        command = [sys.executable, "-m", "tests.hostile.members"]
+        self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+        self._process.stdin.write(json.dumps(self._orders).encode() + b"\n")
         self.connect_seconds = (await self._report(30))["connect_seconds"]
         return self
 

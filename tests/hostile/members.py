@@ -90,4 +90,4 @@ def _say(**words: Any) -> None:
 
 if __name__ == "__main__":
     raise_file_limit()
-    asyncio.run(attack(**json.loads(sys.argv[1])))
+    asyncio.run(attack(**json.loads(sys.stdin.readline())))

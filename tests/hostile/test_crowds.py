@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -45,16 +46,23 @@ async def held(process):
     assert "Traceback" not in process.log.read_text()
 
 
+def heavy(behaviour: Behaviour, answer: str, name: str) -> Any:
+    return pytest.param(behaviour, answer, id=name, marks=pytest.mark.heavy)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "answer"),
     [
-        (Behaviour("POST /v1/get HTTP/1.1\r\n", drip="X: y\r\n"), REFUSED_LATE),
-        (Behaviour(), REFUSED_LATE),
-        (Behaviour(BODY_TO_COME, drip=" " * 10), REFUSED_LATE),
-        (Behaviour(BODY_TO_COME + "x" * 30_000, drip=" "), REFUSED_LATE),
-        (Behaviour("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404 Not Found"),
+        pytest.param(
+            Behaviour("POST /v1/get HTTP/1.1\r\n", drip="X: y\r\n"), REFUSED_LATE, id="heads that drip"
+        ),
+        pytest.param(
+            Behaviour(BODY_TO_COME + "x" * 30_000, drip=" "), REFUSED_LATE, id="large bodies that drip"
+        ),
+        heavy(Behaviour(), REFUSED_LATE, "silence"),
+        heavy(Behaviour(BODY_TO_COME, drip=" " * 10), REFUSED_LATE, "small bodies that drip"),
+        heavy(Behaviour("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404 Not Found", "idle connections"),
     ],
-    ids=["heads that drip", "silence", "bodies that drip", "large bodies that drip", "idle connections"],
 )
 async def test_a_thousand_clients_that_send_too_little(start, behaviour, answer):
     process = start()
@@ -86,6 +94,7 @@ async def test_connections_beyond_the_cap_are_refused_at_once_and_good_ones_stay
     assert process.process.poll() is None
 
 
+@pytest.mark.heavy
 async def test_ten_thousand_connect_without_delay_and_cost_little(start):
     """The backlog is long enough: connections that find no place in it are tried again after a second."""
     process = start(edge={"head_seconds": 60, "max_connections": 11_000})

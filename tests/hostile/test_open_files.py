@@ -47,7 +47,7 @@ async def test_a_limit_that_may_not_be_raised_bounds_the_connections(start):
     assert warning["max_connections"] == 64
 
 
-@pytest.mark.parametrize("listener", ["ops", "control"])
+@pytest.mark.parametrize("listener", ["ops", pytest.param("control", marks=pytest.mark.heavy)])
 async def test_a_thousand_silent_clients_of_a_side_listener_keep_nobody_out(start, listener):
     process = start()
     async with Watch(process) as watch, Crowd(process.urls[listener], 1000) as crowd:

@@ -11,6 +11,8 @@ from tests.support.load import Load, client_of
 from tests.support.redis import RedisServer
 from tests.support.traffic import Habits, Traffic
 
+often = pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.heavy)])
+
 
 def assert_nothing_was_lost(traffic: Traffic, succession: Succession) -> None:
     assert traffic.failures == []
@@ -20,18 +22,20 @@ def assert_nothing_was_lost(traffic: Traffic, succession: Succession) -> None:
     assert "Traceback" not in succession.logs
 
 
-async def test_fifty_busy_clients_see_no_failure_over_twenty_replacements(start):
+@often
+async def test_fifty_busy_clients_see_no_failure(start, times):
     succession = Succession(start)
     async with Traffic(succession.current.urls["data"], Habits(kept=50)) as traffic:
-        await succession.replace(20)
+        await succession.replace(times)
     await succession.end()
     assert_nothing_was_lost(traffic, succession)
 
 
-async def test_clients_that_connect_for_every_call_see_no_failure(start):
+@often
+async def test_clients_that_connect_for_every_call_see_no_failure(start, times):
     succession = Succession(start)
     async with Traffic(succession.current.urls["data"], Habits(fresh=60, every_seconds=0.04)) as traffic:
-        await succession.replace(10)
+        await succession.replace(times)
     await succession.end()
     assert_nothing_was_lost(traffic, succession)
 
@@ -39,7 +43,7 @@ async def test_clients_that_connect_for_every_call_see_no_failure(start):
 async def test_every_pipelined_call_is_answered(start):
     succession = Succession(start)
     async with Traffic(succession.current.urls["data"], Habits(pipelined=20, every_seconds=0.05)) as traffic:
-        await succession.replace(3)
+        await succession.replace(2)
     await succession.end()
     assert_nothing_was_lost(traffic, succession)
     assert traffic.unanswered == 0
@@ -63,7 +67,7 @@ async def test_clients_over_tls_see_no_failure(start, authority, tls):
     succession = Succession(start, listen={"data": {"tls": tls}})
     habits = Habits(kept=20, fresh=10, every_seconds=0.1)
     async with Traffic(succession.current.urls["data"], habits, context) as traffic:
-        await succession.replace(3)
+        await succession.replace(2)
     await succession.end()
     assert_nothing_was_lost(traffic, succession)
 
@@ -73,7 +77,7 @@ async def test_what_one_replica_acknowledged_its_successor_reads(start):
         succession = Succession(start, store={"kind": "redis", "url": server.url})
         async with client_of(succession.current) as gateway:
             async with Load([gateway], clients=20) as load:
-                await succession.replace(3)
+                await succession.replace(2)
             await load.check_all()
         await succession.end()
     assert load.lies == []
