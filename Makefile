@@ -12,7 +12,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
-	@echo "make bench   speed beside a bare aiohttp handler, webdis and aiobotocore"
+	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
 
 run: $(VENV)/.run
 ifeq ($(CONFIG),config.example.yaml)
@@ -72,7 +72,14 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev
+# BENCH_QUICK=1 shows that it works, in a minute, on the cheap rows. The peers are fetched or built once; Dapr's
+# sidecar takes minutes and needs Go.
+PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kvs-gateway-bench
+bench: $(VENV)/.bench redis
+ifndef BENCH_QUICK
+	@sh benchmarks/peers/debian.sh "$(PEERS)"
+	@timeout 1200 sh benchmarks/peers/daprd.sh "$(PEERS)" || true
+endif
 	$(BIN)/python -m benchmarks
 
 clean:
@@ -91,4 +98,9 @@ $(VENV)/.run: $(VENV)/.venv setup.cfg pyproject.toml
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what tests and checks need into $(VENV)"
 	@$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	@echo "installing what the benchmark needs into $(VENV)"
+	@$(BIN)/pip install --quiet --editable '.[dev,bench]'
 	@touch $@

@@ -21,6 +21,8 @@ from benchmarks.exchange import (
     read_exchanges,
 )
 
+_LOOK_SECONDS = 0.05
+
 
 class Throughput(Struct, frozen=True):
     """Good answers per second after the warm-up, and all verdicts since the start."""
@@ -35,8 +37,14 @@ class _Caller(Connection):
     def __init__(self, exchanges: list[Exchange], verdicts: Counter[str]) -> None:
         super().__init__(verdicts)
         self._exchanges = cycle(exchanges)
+        self._left = len(exchanges)
         self._is_stopping = False
         self._stopped = asyncio.Event()
+
+    @property
+    def is_round(self) -> bool:
+        """Whether its whole share was sent."""
+        return self._left <= 0
 
     async def stop(self) -> None:
         """Leaves no request behind: webdis gives its answer to whoever gets the socket's number next."""
@@ -51,10 +59,12 @@ class _Caller(Connection):
         if self._is_stopping:
             self._stopped.set()
         else:
+            self._left -= 1
             self.send(next(self._exchanges))
 
 
 async def _run(port: int, connections: int, seconds: float) -> Throughput:
+    """For so long, and until each exchange was sent once if that takes longer."""
     exchanges = read_exchanges()
     verdicts = Counter[str]()
     loop = asyncio.get_running_loop()
@@ -65,6 +75,8 @@ async def _run(port: int, connections: int, seconds: float) -> Throughput:
     await pass_until(perf_counter() + WARM_UP_SECONDS)
     before, started = verdicts[GOOD], perf_counter()
     await pass_until(started + seconds)
+    while not all(caller.is_round for caller in callers):
+        await pass_until(perf_counter() + _LOOK_SECONDS)
     per_second = (verdicts[GOOD] - before) / (perf_counter() - started)
     async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(caller.stop() for caller in callers))

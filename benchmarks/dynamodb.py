@@ -3,31 +3,24 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from statistics import median
 
 import msgspec
 
+from benchmarks.gateways import AWS
+from benchmarks.plan import Plan
 from benchmarks.processes import GENERATOR_CORE, SERVER_CORE, accepts, free_port, pin, running
 
 CALLS = {"gateway": 10_000, "aiobotocore": 3_000}
 
-_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIDBENCH", "AWS_SECRET_ACCESS_KEY": "bench-secret-access-key"}
+_PATIENCE_SECONDS = 60.0
 
 
-def cost_rows(rounds: int) -> Iterator[str]:
-    """One row per operation, against an endpoint that answers at once."""
+def measure_calls(plan: Plan) -> dict[str, list[dict[str, float]]]:
+    """For each client the microseconds by operation, by round; the endpoint answers at once."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.canned", str(port)]
     with running(command, GENERATOR_CORE, lambda: accepts(port)):
-        measured = {client: [_costs(client, port) for _ in range(rounds)] for client in CALLS}
-    for operation in measured["gateway"][0]:
-        figures = [
-            f"{median(costs):.0f} ({min(costs):.0f} to {max(costs):.0f})"
-            for client in CALLS
-            for costs in [[each[operation] for each in measured[client]]]
-        ]
-        yield f"| {operation} | {' | '.join(figures)} |"
+        return {client: [_costs(client, port) for _ in range(plan.call_rounds)] for client in CALLS}
 
 
 def _costs(client: str, port: int) -> dict[str, float]:
@@ -35,7 +28,8 @@ def _costs(client: str, port: int) -> dict[str, float]:
         [sys.executable, "-m", "benchmarks.calls", client, f"http://127.0.0.1:{port}", str(CALLS[client])],
         capture_output=True,
         check=True,
-        env={**os.environ, **_CREDENTIALS},
+        env={**os.environ, **AWS},
         preexec_fn=pin(SERVER_CORE),
+        timeout=_PATIENCE_SECONDS,
     )
     return msgspec.json.decode(done.stdout, type=dict[str, float])

@@ -14,7 +14,7 @@ from msgspec import Struct
 KEYS = [f"user:{number}".encode() for number in range(1024)]
 VALUE = b'"%b"' % (b"x" * 1022)  # 1 KiB of JSON
 GOOD = "as expected"
-WARM_UP_SECONDS = 0.5
+WARM_UP_SECONDS = 0.3
 PATIENCE_SECONDS = 5.0
 
 _HEAD_END = b"\r\n\r\n"
@@ -22,10 +22,11 @@ _LENGTH = b"content-length: "
 
 
 class Exchange(Struct, frozen=True, array_like=True):
-    """A request as it goes over the wire, and the body of the 200 that it must be answered with."""
+    """A request as it goes over the wire, and the answer that it must get."""
 
     request: bytes
     body: bytes
+    status: bytes = b"200"
 
 
 def write_exchanges(exchanges: Sequence[Exchange]) -> bytes:
@@ -44,14 +45,14 @@ class Connection(asyncio.Protocol):
     def __init__(self, verdicts: Counter[str]) -> None:
         self._verdicts = verdicts
         self._received = b""
-        self._expected = b""
+        self._expected = Exchange(b"", b"")
 
     @abstractmethod
     def answered(self) -> None:
         """The last request was answered, and the next may be sent."""
 
     def send(self, exchange: Exchange) -> None:
-        self._expected = exchange.body
+        self._expected = exchange
         self._transport.write(exchange.request)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -75,16 +76,17 @@ class Connection(asyncio.Protocol):
         self._verdicts["connection lost"] += 1
 
 
-def _verdict(received: bytes, body: bytes, expected: bytes) -> str:
-    status = received[9:12].decode()
-    if status != "200":
-        return f"status {status}"
-    return GOOD if body == expected else "unexpected body"
+def _verdict(received: bytes, body: bytes, expected: Exchange) -> str:
+    status = received[9:12]
+    if status != expected.status:
+        return f"status {status.decode()}"
+    return GOOD if body == expected.body else "unexpected body"
 
 
 def _body_length(head: bytes) -> int:
-    start = head.lower().index(_LENGTH) + len(_LENGTH)
-    return int(head[start:].partition(b"\r")[0])
+    """An answer without the field has no body (204)."""
+    length = head.lower().partition(_LENGTH)[2].partition(b"\r")[0]
+    return int(length or 0)
 
 
 async def pass_until(instant: float) -> None:

@@ -6,49 +6,72 @@ import sys
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import Struct
 
 from benchmarks.closed import Throughput
 from benchmarks.exchange import GOOD, Exchange, write_exchanges
-from benchmarks.processes import GENERATOR_CORE, pin
+from benchmarks.processes import GENERATOR_CORE, Server, Unmeasurable, pin
 from benchmarks.steady import Latency
 
 CLOSED_CONNECTIONS = 64
 STEADY_CONNECTIONS = 16
-STEADY_PER_SECOND = 1000
+
+_PATIENCE_SECONDS = 30.0
 
 
-def measure_throughput(port: int, exchanges: Sequence[Exchange], seconds: float) -> Throughput:
-    """As many as the server answers."""
-    output = _generate("closed", exchanges, port, CLOSED_CONNECTIONS, seconds)
+class Closed(Struct, frozen=True):
+    """Requests per second, CPU of the processes per request, and how many were `answered` since the start."""
+
+    per_second: float
+    cpu_microseconds: float
+    answered: int
+
+
+def measure_throughput(server: Server, exchanges: Sequence[Exchange], seconds: float) -> Closed:
+    """Raises Unmeasurable unless every answer was good."""
+    before = server.cpu_seconds()
+    output = _generate("closed", exchanges, server.port, CLOSED_CONNECTIONS, seconds)
+    cpu_seconds = server.cpu_seconds() - before
     throughput = msgspec.json.decode(output, type=Throughput)
     _require_good(throughput.verdicts)
-    return throughput
+    answered = throughput.verdicts[GOOD]
+    return Closed(throughput.per_second, cpu_seconds / answered * 1e6, answered)
 
 
-def measure_latency(port: int, exchanges: Sequence[Exchange], seconds: float) -> Latency:
-    """At a fixed rate."""
-    output = _generate("steady", exchanges, port, STEADY_CONNECTIONS, seconds, STEADY_PER_SECOND)
+def measure_latency(
+    server: Server, exchanges: Sequence[Exchange], seconds: float, per_second: int
+) -> list[float]:
+    """Milliseconds of every request at a fixed rate. Raises Unmeasurable unless every answer was good."""
+    output = _generate("steady", exchanges, server.port, STEADY_CONNECTIONS, seconds, per_second)
     latency = msgspec.json.decode(output, type=Latency)
     _require_good(latency.verdicts)
-    return latency
+    return latency.milliseconds
 
 
 def _generate(module: str, exchanges: Sequence[Exchange], *arguments: float) -> bytes:
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)],
-        input=write_exchanges(exchanges),
-        capture_output=True,
-        check=False,
-        preexec_fn=_behind_redis,
-    )
+    seconds = float(arguments[2])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)],
+            input=write_exchanges(exchanges),
+            capture_output=True,
+            check=False,
+            preexec_fn=_behind_redis,
+            timeout=seconds + _PATIENCE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unmeasurable("the generator did not come to its end") from None
     if done.returncode != 0:
-        raise SystemExit(f"the {module} generator failed\n{done.stderr.decode()}")
+        told = done.stderr.decode().strip().splitlines()
+        raise Unmeasurable(f"the {module} generator failed: {told[-1] if told else 'it said nothing'}")
     return done.stdout
 
 
 def _require_good(verdicts: dict[str, int]) -> None:
+    if set(verdicts) == {"not answered", GOOD}:
+        raise Unmeasurable(f"the rate was not kept: {verdicts['not answered']:,} requests not answered")
     if set(verdicts) != {GOOD}:
-        raise SystemExit(f"not every answer was good: {verdicts}")
+        raise Unmeasurable(f"not every answer was good: {verdicts}")
 
 
 def _behind_redis() -> None:

@@ -4,51 +4,94 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from socket import create_connection, create_server
 from tempfile import TemporaryFile
 from time import monotonic, sleep
 from typing import IO
 from urllib.request import urlopen
 
-SERVER_CORE, GENERATOR_CORE = 0, 1
+import psutil
+from msgspec import Struct
 
-_PATIENCE_SECONDS = 10.0
+SERVER_CORE, GENERATOR_CORE = 0, 1
+PATIENCE_SECONDS = 15.0
+
+PEERS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kvs-gateway-bench"
+"""Where peers are put that the machine does not have: building one takes minutes, and is needed once."""
+
+
+class Unmeasurable(Exception):
+    """A figure that cannot be had here; the message says why."""
+
+
+class Server(Struct, frozen=True):
+    """Where it listens, and its processes: of several that serve together, all count."""
+
+    port: int
+    processes: tuple[psutil.Process, ...]
+
+    def cpu_seconds(self) -> float:
+        """User and system time since the start."""
+        times = [process.cpu_times() for process in self.processes]
+        return float(sum(each.user + each.system for each in times))
+
+    def resident_bytes(self) -> int:
+        """Memory held now."""
+        return int(sum(process.memory_info().rss for process in self.processes))
 
 
 @contextmanager
-def running(command: Sequence[str], core: int, is_ready: Callable[[], bool]) -> Iterator[None]:
-    """What it writes to standard error is shown if it does not become ready."""
+def running(
+    command: Sequence[str],
+    core: int,
+    is_ready: Callable[[], bool],
+    *,
+    environ: Mapping[str, str] | None = None,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Iterator[psutil.Process]:
+    """Raises Unmeasurable, with its last words on standard error, if it does not become ready."""
     with TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=pin(core))
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            preexec_fn=pin(core),
+            env={**os.environ, **(environ or {})},
+        )
         try:
-            _await_ready(process, is_ready, errors)
-            yield
+            _await_ready(process, is_ready, errors, monotonic() + patience_seconds)
+            yield psutil.Process(process.pid)
         finally:
             process.kill()
             process.wait()
 
 
-def _await_ready(process: subprocess.Popen[bytes], is_ready: Callable[[], bool], errors: IO[bytes]) -> None:
-    given_up = monotonic() + _PATIENCE_SECONDS
+def _await_ready(
+    process: subprocess.Popen[bytes], is_ready: Callable[[], bool], errors: IO[bytes], given_up: float
+) -> None:
     while not is_ready():
         if process.poll() is not None or monotonic() > given_up:
             errors.seek(0)
-            raise SystemExit(f"did not become ready: {process.args!r}\n{errors.read().decode()}")
+            told = errors.read().decode(errors="replace").strip().splitlines()
+            name = Path(str(process.args[0])).name if isinstance(process.args, list) else "it"
+            raise Unmeasurable(f"{name} did not become ready: {told[-1] if told else 'it said nothing'}")
         sleep(0.01)
 
 
 def find_program(name: str) -> str | None:
-    """On PATH, or where `make test` puts a Redis for a machine that has none."""
-    return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
+    """On PATH, where `make test` puts a Redis for a machine without one, or where `make bench` puts peers."""
+    places = (None, sysconfig.get_path("scripts"), str(PEERS))
+    return next((found for place in places if (found := shutil.which(name, path=place))), None)
 
 
 def answers_http(url: str) -> bool:
-    """Whether a GET is answered 200."""
+    """Whether a GET succeeds."""
     try:
         with urlopen(url, timeout=1) as answer:
-            return bool(answer.status == 200)
+            return bool(200 <= answer.status < 300)
     except OSError:
         return False
 

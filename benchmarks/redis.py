@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import create_connection
 
 from benchmarks.processes import GENERATOR_CORE, answers_ping, find_program, free_port, running
 
@@ -20,3 +21,11 @@ def running_redis() -> Iterator[int]:
     command = [program] + [part for name, value in settings.items() for part in (f"--{name}", value)]
     with running(command, GENERATOR_CORE, lambda: answers_ping(port)):
         yield port
+
+
+def used_bytes(port: int) -> int:
+    """Memory in use, by its own account."""
+    with create_connection(("127.0.0.1", port), timeout=5) as redis:
+        redis.sendall(b"INFO memory\r\n")
+        told = redis.recv(65_536)
+    return int(told.partition(b"used_memory:")[2].partition(b"\r")[0])

@@ -20,7 +20,11 @@ def gateway_config(port: int, ops_port: int, store: dict[str, Any]) -> dict[str,
     credential = {"access_key_id": ACCESS_KEY_ID, "secret_access_key": SECRET, "role": role}
     return {
         "region": REGION,
-        "listen": {"data": {"port": port}, "ops": {"port": ops_port}, "control": {"port": 0}},
+        "listen": {
+            "data": {"port": port, "reuse_port": True},
+            "ops": {"port": ops_port},
+            "control": {"port": 0},
+        },
         "store": store,
         "signature": {"credentials": {"static": [credential]}},
         "rate_limit": {"requests_per_minute": 1_000_000_000},
@@ -28,12 +32,12 @@ def gateway_config(port: int, ops_port: int, store: dict[str, Any]) -> dict[str,
     }
 
 
-def signed_exchanges(port: int, operation: str) -> list[Exchange]:
-    """One for each key."""
+def signed_exchanges(port: int, operation: str, value: bytes = VALUE) -> list[Exchange]:
+    """One for each key; a get finds what the put has left."""
     url = f"http://127.0.0.1:{port}/v1/{operation}"
     if operation == "put":
-        return [_signed(url, b'{"key":"%b","value":%b}' % (key, VALUE), b'{"ok":true}') for key in KEYS]
-    found = b'{"found":true,"value":%b,"expiresAt":null}' % VALUE
+        return [_signed(url, b'{"key":"%b","value":%b}' % (key, value), b'{"ok":true}') for key in KEYS]
+    found = b'{"found":true,"value":%b,"expiresAt":null}' % value
     return [_signed(url, b'{"key":"%b"}' % key, found) for key in KEYS]
 
 

@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections import Counter, deque
 from functools import partial
-from statistics import quantiles
 from time import perf_counter
 
 import msgspec
@@ -25,11 +24,9 @@ from benchmarks.exchange import (
 
 
 class Latency(Struct, frozen=True):
-    """Milliseconds from due to answered, after the warm-up, and all verdicts since the start."""
+    """Milliseconds from due to answered, one per request after the warm-up; all verdicts since the start."""
 
-    p50_ms: float
-    p99_ms: float
-    max_ms: float
+    milliseconds: list[float]
     verdicts: dict[str, int]
 
 
@@ -70,13 +67,8 @@ async def _run(port: int, connections: int, seconds: float, per_second: float) -
         await asyncio.sleep(0)
     if missing := total - len(latencies):
         verdicts["not answered"] = missing
-    return _summary(latencies[int(per_second * WARM_UP_SECONDS) :], verdicts)
-
-
-def _summary(latencies: list[float], verdicts: Counter[str]) -> Latency:
-    in_ms = [seconds * 1000 for seconds in latencies]
-    percentiles = quantiles(in_ms, n=100, method="inclusive")
-    return Latency(percentiles[49], percentiles[98], max(in_ms), dict(verdicts))
+    measured = latencies[int(per_second * WARM_UP_SECONDS) :]
+    return Latency([seconds * 1000 for seconds in measured], dict(verdicts))
 
 
 if __name__ == "__main__":

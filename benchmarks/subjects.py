@@ -1,45 +1,100 @@
 """The servers under test, each on its own core: how it is started, what it is sent and must answer."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import yaml
 from msgspec import Struct
 
-from benchmarks import redis, webdis
+from benchmarks import gateways, redis
 from benchmarks.bare import BODY
 from benchmarks.exchange import Exchange
-from benchmarks.processes import SERVER_CORE, answers_http, find_program, free_port, running
-from benchmarks.signed import gateway_config, signed_exchanges
+from benchmarks.gateways import ON_MEMORY, on_redis
+from benchmarks.peers import daprd, nginx, webdis
+from benchmarks.processes import SERVER_CORE, Server, accepts, answers_http, find_program, free_port, running
+from benchmarks.signed import signed_exchanges
+
+
+class Features(Struct, frozen=True):
+    """What is done for every request besides storing it."""
+
+    signature: str = "no"
+    token: str = "no"
+    limiter: str = "no"
+    metering: str = "no"
+
+
+_GATEWAY = Features("Signature V4", "of one table", "exact, over all replicas", "per table and operation")
+_NGINX = Features(limiter="per address, in this process")
+_DAPRD = Features(token="one for all", limiter="per address, in this process", metering="per app")
 
 
 class Subject(Struct, frozen=True):
     """A server; `lacking` says why it cannot be measured here."""
 
     name: str
-    start: Callable[[], AbstractContextManager[int]]
+    start: Callable[[], AbstractContextManager[Server]]
     exchanges: Callable[[int, str], list[Exchange]]
+    features: Features = Features()
     lacking: str | None = None
+    is_peer: bool = False
 
 
 def subjects(folder: Path, redis_port: int) -> list[Subject]:
     """The first is what the others are compared with."""
-    on_redis = {"kind": "redis", "url": f"redis://127.0.0.1:{redis_port}/0"}
+    lacking = partial(_lacking, redis.PROGRAM)
     return [
-        Subject("bare aiohttp", _bare, _bare_exchanges),
-        Subject("gateway on memory", partial(_gateway, folder, {"kind": "memory"}), signed_exchanges),
+        Subject("bare aiohttp", gateways.bare, _bare_exchanges),
         Subject(
-            "gateway on Redis", partial(_gateway, folder, on_redis), signed_exchanges, _lacking(redis.PROGRAM)
+            "gateway on memory",
+            partial(gateways.running_gateway, folder, ON_MEMORY),
+            signed_exchanges,
+            _GATEWAY,
+        ),
+        Subject(
+            "gateway on Redis",
+            partial(gateways.running_gateway, folder, on_redis(redis_port)),
+            signed_exchanges,
+            _GATEWAY,
+            lacking(),
+        ),
+        Subject(
+            "gateway on DynamoDB (answers at once)",
+            partial(gateways.on_canned_dynamodb, folder),
+            signed_exchanges,
+            _GATEWAY,
+            is_peer=True,
+        ),
+        Subject(
+            "gateway on DynamoDB (emulator)",
+            partial(gateways.on_emulated_dynamodb, folder),
+            signed_exchanges,
+            _GATEWAY,
+            is_peer=True,
         ),
         Subject(
             "webdis on the same Redis",
             partial(_webdis, folder, redis_port),
             webdis.exchanges,
-            _lacking(redis.PROGRAM, webdis.PROGRAM),
+            lacking=lacking(webdis.PROGRAM),
+            is_peer=True,
+        ),
+        Subject(
+            "nginx with limit_req, webdis",
+            partial(_nginx, folder, redis_port),
+            webdis.exchanges,
+            _NGINX,
+            lacking(webdis.PROGRAM, nginx.PROGRAM),
+            is_peer=True,
+        ),
+        Subject(
+            "daprd on the same Redis",
+            partial(_daprd, folder, redis_port),
+            daprd.exchanges,
+            _DAPRD,
+            lacking() or (None if daprd.find() else "daprd could not be built (needs Go and a module proxy)"),
+            is_peer=True,
         ),
     ]
 
@@ -49,34 +104,39 @@ def _lacking(*programs: str) -> str | None:
     return f"{' and '.join(missing)} not installed" if missing else None
 
 
-@contextmanager
-def _bare() -> Iterator[int]:
-    port = free_port()
-    command = [sys.executable, "-m", "benchmarks.bare", str(port)]
-    with running(command, SERVER_CORE, lambda: answers_http(f"http://127.0.0.1:{port}/")):
-        yield port
-
-
 def _bare_exchanges(port: int, operation: str) -> list[Exchange]:
     return [Exchange(signed.request, BODY) for signed in signed_exchanges(port, operation)]
 
 
 @contextmanager
-def _gateway(folder: Path, store: dict[str, Any]) -> Iterator[int]:
-    port, ops_port = free_port(), free_port()
-    config = folder / "gateway.yaml"
-    config.write_text(yaml.safe_dump(gateway_config(port, ops_port, store)))
-    command = [sys.executable, "-m", "gateway", "serve", "--config", str(config)]
-    with running(command, SERVER_CORE, lambda: answers_http(f"http://127.0.0.1:{ops_port}/readyz")):
-        yield port
-
-
-@contextmanager
-def _webdis(folder: Path, redis_port: int) -> Iterator[int]:
+def _webdis(folder: Path, redis_port: int) -> Iterator[Server]:
     port = free_port()
     config = folder / "webdis.json"
     config.write_text(webdis.config(port, redis_port, folder))
+    command = [find_program(webdis.PROGRAM) or webdis.PROGRAM, str(config)]
+    with running(command, SERVER_CORE, lambda: answers_http(f"http://127.0.0.1:{port}/PING")) as process:
+        yield Server(port, (process,))
+
+
+@contextmanager
+def _nginx(folder: Path, redis_port: int) -> Iterator[Server]:
+    """Both on the one core that a server under test has."""
+    with _webdis(folder, redis_port) as behind:
+        port = free_port()
+        config = folder / "nginx.conf"
+        config.write_text(nginx.config(port, behind.port, folder))
+        program = find_program(nginx.PROGRAM) or nginx.PROGRAM
+        command = [program, "-p", str(folder), "-c", str(config), "-e", "stderr"]
+        with running(command, SERVER_CORE, lambda: accepts(port)) as process:
+            yield Server(port, (process, *behind.processes))
+
+
+@contextmanager
+def _daprd(folder: Path, redis_port: int) -> Iterator[Server]:
+    port = free_port()
+    command = daprd.command(daprd.find() or "daprd", port, redis_port, folder)
+    health = f"http://127.0.0.1:{port}/v1.0/healthz/outbound"
     with running(
-        [webdis.PROGRAM, str(config)], SERVER_CORE, lambda: answers_http(f"http://127.0.0.1:{port}/PING")
-    ):
-        yield port
+        command, SERVER_CORE, lambda: answers_http(health), environ=daprd.environ(), patience_seconds=30
+    ) as process:
+        yield Server(port, (process,))

@@ -1,0 +1,63 @@
+"""What was measured on, and what of."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks import redis
+from benchmarks.peers import daprd, nginx, webdis
+from benchmarks.processes import find_program
+
+_LIBRARIES = ("aiohttp", "uvloop", "hiredis", "msgspec", "aiobotocore", "ministack")
+
+
+def describe_machine() -> dict[str, str]:
+    """Processor, system, versions, commit, time."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    return {
+        "measured": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": _commit(),
+        "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
+        "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "libraries": libraries,
+        "servers": ", ".join(_servers()),
+        "load before": f"{os.getloadavg()[0]:.2f}",
+    }
+
+
+def _commit() -> str:
+    commit = _told("git", "rev-parse", "--short=12", "HEAD")
+    changed = _told("git", "status", "--porcelain", "--untracked-files=no", "gateway", "backends")
+    return f"{commit or 'unknown'}{' with changes' if changed else ''}"
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(": ")[2]
+    return platform.machine()
+
+
+def _servers() -> list[str]:
+    found = []
+    if program := find_program(redis.PROGRAM):
+        found.append(" ".join(_told(program, "--version").split()[:3]).replace(" server v=", " "))
+    if program := find_program(nginx.PROGRAM):
+        found.append(_told(program, "-v").rpartition(": ")[2].replace("/", " "))
+    if program := daprd.find():
+        found.append(f"daprd {program.rpartition('-')[2]}")
+    if find_program(webdis.PROGRAM):
+        found.append("webdis")
+    return found
+
+
+def _told(*command: str) -> str:
+    """What a program says, on either of its outputs; nothing if it cannot be asked."""
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=10, text=True)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + done.stderr).strip()

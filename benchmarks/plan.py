@@ -1,0 +1,54 @@
+"""How much is measured: all of it, or with BENCH_QUICK=1 as little as shows that it works."""
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Plan(Struct, frozen=True):
+    """Amounts, and where the results go."""
+
+    results: Path
+    rounds: int = 4
+    closed_seconds: float = 2.0
+    steady_seconds: float = 4.0
+    rates: tuple[int, ...] = (1000, 5000)
+    peers: bool = True
+    servers_seconds: float = 540.0
+    """No round begins later than this."""
+    limit_seconds: float = 820.0
+    """Nor does anything else."""
+    stage_calls: int = 20_000
+    call_rounds: int = 3
+    idle_connections: int = 2000
+    requests: int = 1_000_000
+    starts: int = 5
+    tenants: tuple[int, ...] = (1, 1000, 100_000)
+    declared_apps: int = 100_000
+    rest_seconds: float = 15.0
+    """How long a replica is watched that has nothing to serve."""
+
+
+FULL = Plan(results=Path(__file__).with_name("results"))
+QUICK = Plan(
+    results=Path("build/bench"),
+    rounds=1,
+    closed_seconds=0.5,
+    steady_seconds=0.5,
+    rates=(1000,),
+    peers=False,
+    stage_calls=1000,
+    call_rounds=1,
+    idle_connections=200,
+    requests=10_000,
+    starts=1,
+    tenants=(1, 100),
+    declared_apps=100,
+    rest_seconds=1.0,
+)
+
+
+def chosen_plan() -> Plan:
+    """What the environment asks for."""
+    return QUICK if os.environ.get("BENCH_QUICK") else FULL

@@ -1,0 +1,96 @@
+"""A region of 100,000 app environments, computed from what was measured."""
+
+from math import ceil
+
+from msgspec import Struct
+
+from benchmarks.footprint import Footprint
+from benchmarks.scale import Tenants
+from benchmarks.tables import number, table
+from gateway.metering.usage import SERIES_PER_ROW
+
+APPS = 100_000
+_MEAN_PER_APP = 0.1
+_PEAK = 3
+_UTILIZATION = 0.6
+_REMEMBERED_SECONDS = 10
+_RECORD_BYTES = 450
+_READ_UNIT_BYTES = 4096
+_LINE_BYTES = 140
+_SHOWN_SERIES = 100_000
+_MIB = 2**20
+
+
+class Region(Struct, frozen=True):
+    """Requests per second, and what they take."""
+
+    mean_per_second: float
+    peak_per_second: float
+    replicas: int
+    lookups_per_second: float
+
+
+def plan_region(tenants: Tenants) -> Region:
+    """One request in ten seconds per app, three times as many at the peak, replicas used to 60 %."""
+    mean = APPS * _MEAN_PER_APP
+    peak = mean * _PEAK
+    replicas = ceil(peak * tenants.then.cpu_microseconds / 1e6 / _UTILIZATION)
+    lookups = min(mean, replicas * APPS / _REMEMBERED_SECONDS)
+    return Region(mean, peak, replicas, lookups)
+
+
+def region_table(tenants: Tenants, footprint: Footprint) -> str:
+    """What it takes, line by line."""
+    region = plan_region(tenants)
+    per_tenant = tenants.redis_bytes / tenants.tenants
+    listing_units = APPS * _RECORD_BYTES / _READ_UNIT_BYTES
+    per_connection = number(footprint.idle_connection_bytes / 1024, 1)
+    scrape_bytes = APPS * SERIES_PER_ROW * _LINE_BYTES
+    rows = [
+        [
+            "requests per second",
+            f"{number(region.mean_per_second)}, {number(region.peak_per_second)} at the peak",
+            f"assumed: {_MEAN_PER_APP} per app, peak {_PEAK} times the mean; its limit would be 10 per app",
+        ],
+        [
+            "replicas of one core",
+            f"{region.replicas}",
+            f"{number(tenants.then.cpu_microseconds)} µs per request, used to {_UTILIZATION:.0%}",
+        ],
+        [
+            "memory of a replica",
+            f"{number(tenants.resident_bytes / _MIB)} MiB, {per_connection} KiB more per connection",
+            f"after every one of {tenants.tenants:,} tenants has called it",
+        ],
+        [
+            "commands of Redis per second",
+            f"{number(2 * region.peak_per_second + 2 * region.lookups_per_second)} at the peak",
+            "two per request, and two per lookup of a binding (at most one per token, replica and 10 s)",
+        ],
+        [
+            "memory of Redis for the directory",
+            f"{number(per_tenant * APPS / _MIB)} MiB",
+            f"{number(per_tenant)} bytes per app with one table; entries come on top",
+        ],
+        [
+            "DynamoDB, units per second",
+            f"{number(region.mean_per_second * 2)} written, {number(region.mean_per_second / 2)} read (mean)",
+            "half puts of 1 KiB (2 units and 1 to count), half gets (1 and 1), strong reads",
+        ],
+        [
+            "DynamoDB, one listing of the directory",
+            f"{number(listing_units)} units read",
+            "by every replica at most every 15 s and ten times its own length",
+        ],
+        [
+            "series of one replica",
+            f"{number(APPS * SERIES_PER_ROW)}, of which `metering.max_series` shows {_SHOWN_SERIES:,}",
+            f"{SERIES_PER_ROW} per table; a scrape of all would be {number(scrape_bytes / _MIB)} MiB",
+        ],
+        [
+            "CPU of a replica at rest",
+            f"{tenants.rest_share:.1%} of a core",
+            "health of the store, and the directory listed again",
+        ],
+    ]
+    return table(["what", "how much", "from"], rows)

@@ -1,0 +1,136 @@
+"""What a run measures, one section after the other; one that fails leaves the others standing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from benchmarks import report
+from benchmarks.dynamodb import measure_calls
+from benchmarks.footprint import Footprint, footprint_table, measure_footprint
+from benchmarks.gateways import ON_MEMORY, on_redis
+from benchmarks.picture import draw
+from benchmarks.plan import Plan
+from benchmarks.processes import SERVER_CORE, Unmeasurable, pin
+from benchmarks.region import region_table
+from benchmarks.scale import (
+    Tenants,
+    measure_declared,
+    measure_replicas,
+    measure_tenants,
+    measure_values,
+)
+from benchmarks.servers import Rounds, measure_servers
+from benchmarks.subjects import subjects
+
+PICTURE = "speed.svg"
+
+_STAGES_SECONDS = 120.0
+
+
+class Section(Struct, frozen=True):
+    """A heading, its text in Markdown, and its figures."""
+
+    title: str
+    text: str
+    figures: object
+
+
+class Bench:
+    """One run. Later sections use what earlier ones have found."""
+
+    def __init__(self, plan: Plan, folder: Path, redis_port: int) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._redis_port = redis_port
+        self._servers: list[Rounds] = []
+        self._footprint: Footprint | None = None
+        self._tenants: list[Tenants] = []
+
+    def sections(self) -> list[Callable[[], Section]]:
+        """In the order they are measured in: what matters most comes first."""
+        return [
+            self.speed,
+            self.stages,
+            self.footprint,
+            self.tenants,
+            self.values,
+            self.replicas,
+            self.dynamodb,
+            self.region,
+        ]
+
+    def speed(self) -> Section:
+        """Speed beside the peers."""
+        everybody = subjects(self._folder, self._redis_port)
+        if not self._plan.peers:
+            everybody = [subject for subject in everybody if not subject.is_peer]
+        self._servers = measure_servers(everybody, self._plan)
+        draw(self._servers, self._plan.rates, self._plan.results / PICTURE)
+        parts = [
+            f"![Requests per second, and latencies by percentile]({PICTURE})",
+            report.throughput(self._servers),
+            report.UNEQUAL,
+            report.features(self._servers),
+            report.OPEN_LOOP,
+            report.latencies(self._servers, self._plan),
+        ]
+        figures = [report.figures_of(rounds, self._plan) for rounds in self._servers]
+        return Section("Speed beside the peers", "\n\n".join(parts), figures)
+
+    def stages(self) -> Section:
+        """Where the time goes."""
+        stores = {"memory": ON_MEMORY, "Redis": on_redis(self._redis_port)}
+        figures = {name: self._stages_of(store) for name, store in stores.items()}
+        return Section("CPU per stage", f"{report.STAGES}\n\n{report.stages(figures)}", figures)
+
+    def _stages_of(self, store: dict[str, str]) -> dict[str, dict[str, float]]:
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.stages", str(self._plan.stage_calls), json.dumps(store)],
+            capture_output=True,
+            check=False,
+            preexec_fn=pin(SERVER_CORE),
+            timeout=_STAGES_SECONDS,
+        )
+        if done.returncode != 0:
+            raise Unmeasurable(done.stderr.decode().strip().splitlines()[-1])
+        return msgspec.json.decode(done.stdout, type=dict[str, dict[str, float]])
+
+    def footprint(self) -> Section:
+        """Memory and start-up."""
+        self._footprint = measure_footprint(self._folder, self._plan)
+        return Section("Memory and start-up", footprint_table(self._footprint), self._footprint)
+
+    def tenants(self) -> Section:
+        """Scale in tenants."""
+        self._tenants = list(measure_tenants(self._folder, self._plan))
+        return Section("Tenants", f"{report.TENANTS}\n\n{report.tenants(self._tenants)}", self._tenants)
+
+    def values(self) -> Section:
+        """Scale in size."""
+        measured = list(measure_values(self._folder, self._redis_port, self._plan))
+        return Section("Sizes of values", report.values(measured), measured)
+
+    def replicas(self) -> Section:
+        """Scale in replicas and declared apps."""
+        measured = list(measure_replicas(self._folder, self._redis_port, self._plan))
+        declared = measure_declared(self._folder, self._plan)
+        return Section(
+            "Replicas and declared apps", report.replicas(measured, declared), (measured, declared)
+        )
+
+    def dynamodb(self) -> Section:
+        """What a call costs the process that makes it."""
+        measured = measure_calls(self._plan)
+        return Section("Calls of DynamoDB", f"{report.CALLS}\n\n{report.calls(measured)}", measured)
+
+    def region(self) -> Section:
+        """Computed, not measured."""
+        if not self._tenants or self._footprint is None:
+            raise Unmeasurable("tenants or memory were not measured")
+        text = region_table(self._tenants[-1], self._footprint)
+        return Section("A region of 100,000 app environments", text, None)

@@ -1,0 +1,167 @@
+"""CPU per stage of the gateway, in this process: each stage alone, over the calls that the generators send.
+
+A program: `python -m benchmarks.stages CALLS STORE`, STORE as JSON. What waits for a store runs 64 at once.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import process_time
+from typing import Any
+
+import msgspec
+import uvloop
+import yaml
+
+from benchmarks.exchange import VALUE, Exchange
+from benchmarks.signed import gateway_config, signed_exchanges
+from benchmarks.silent import call_of, open_connection
+from gateway.answers import Answer, render
+from gateway.app import App, build_app
+from gateway.app.callers import build_callers
+from gateway.app.renewal import build_declared, build_table_token
+from gateway.config.loading import parse as parse_settings
+from gateway.config.settings import Settings
+from gateway.directory.bindings import CachedBindings
+from gateway.edge.exchange import HttpRequest, HttpResponse
+from gateway.execution import Executor
+from gateway.limits import Limits
+from gateway.metering.meter import Meter
+from gateway.model import Call, Operation, Put
+from gateway.operations import parse
+from gateway.policies.admission import admit
+from gateway.policies.rate_limit import RateLimit
+
+AT_ONCE = 64
+_REPETITIONS = 5
+_PORT = 8080
+
+Work = Callable[[], Awaitable[object]]
+
+
+async def _run(calls: int, store: dict[str, Any]) -> dict[str, dict[str, float]]:
+    settings = parse_settings(yaml.safe_dump(gateway_config(_PORT, 0, store)), {})
+    app = await build_app(settings)
+    await _until_it_answers(app)
+    figures = {
+        operation.value: await _stages(app, settings, operation, calls)
+        for operation in (Operation.PUT, Operation.GET)
+    }
+    for backend in app.backends:
+        await backend.close()
+    return figures
+
+
+async def _stages(app: App, settings: Settings, operation: Operation, calls: int) -> dict[str, float]:
+    """Microseconds by stage. `pipeline` is all policies; `edge` and `all together` are without the kernel."""
+    exchange = signed_exchanges(_PORT, operation)[0]
+    call = call_of(exchange.request, operation)
+    figures = await _policies(app, settings, call, calls)
+    answer = Answer(200, exchange.body)
+
+    async def constant(request: HttpRequest) -> HttpResponse:
+        return app.data_responder.respond(request, answer)
+
+    figures["pipeline"] = await _awaited(lambda: app.renewal.pipeline.serve(call), calls)
+    figures["edge"] = await _through(app, constant, exchange, calls)
+    figures["all together"] = await _through(app, app.data.handle, exchange, calls)
+    return figures
+
+
+async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dict[str, float]:
+    signature = build_callers(settings, app.clock).policy
+    tokens = build_table_token(settings, _bindings(app, settings))
+    backend = app.backends[0]
+    limiter = RateLimit(backend.counters, app.clock.monotonic_ms)
+    executor = Executor(backend.entries, app.clock)
+    caller, binding, limits, meter = (
+        signature.verify(call),
+        await tokens.bind(call),
+        Limits(),
+        Meter(app.usage),
+    )
+    grant = admit(caller, binding)
+    request = parse(call, limits)
+    await executor.execute(meter.open(grant, call), Put(request.key, VALUE, None))
+    outcome = await executor.execute(meter.open(grant, call), request)
+    answer = render(outcome)
+    return {
+        "signature": _microseconds(lambda: signature.verify(call), calls),
+        "token": await _awaited(lambda: tokens.bind(call), calls),
+        "admission": _microseconds(lambda: admit(caller, binding), calls),
+        "limiter": await _awaited(lambda: limiter.charge(grant), calls),
+        "parse": _microseconds(lambda: parse(call, limits), calls),
+        "store": await _awaited(lambda: executor.execute(meter.open(grant, call), request), calls),
+        "render": _microseconds(lambda: render(outcome), calls),
+        "meter": _microseconds(lambda: meter.open(grant, call).close(answer), calls),
+    }
+
+
+def _bindings(app: App, settings: Settings) -> CachedBindings:
+    return CachedBindings(
+        declared=build_declared(settings),
+        records=app.backends[0].records,
+        clock=app.clock,
+        default_limit=settings.rate_limit.requests_per_minute,
+        cache_ttl_ms=10_000,
+        stale_ttl_ms=600_000,
+    )
+
+
+def _microseconds(work: Callable[[], object], calls: int) -> float:
+    """The least of some repetitions: what disturbs only adds."""
+    figures = []
+    for _ in range(_REPETITIONS):
+        started = process_time()
+        for _ in range(calls // _REPETITIONS):
+            work()
+        figures.append(process_time() - started)
+    return min(figures) / (calls // _REPETITIONS) * 1e6
+
+
+async def _awaited(work: Work, calls: int) -> float:
+    return await _at_once([work] * AT_ONCE, calls)
+
+
+async def _at_once(workers: Sequence[Work], calls: int) -> float:
+    """The same, where each worker repeats its work beside the others."""
+    times = calls // _REPETITIONS // len(workers) + 1
+
+    async def repeat(work: Work) -> None:
+        for _ in range(times):
+            await work()
+
+    figures = []
+    for _ in range(_REPETITIONS):
+        started = process_time()
+        await asyncio.gather(*map(repeat, workers))
+        figures.append(process_time() - started)
+    return min(figures) / (times * len(workers)) * 1e6
+
+
+async def _through(
+    app: App, handler: Callable[[HttpRequest], Awaitable[HttpResponse]], exchange: Exchange, calls: int
+) -> float:
+    connections = [open_connection(app, handler) for _ in range(AT_ONCE)]
+    await asyncio.sleep(0)
+    figure = await _at_once([partial(each.answer_to, exchange.request) for each in connections], calls)
+    if not connections[0].written.endswith(exchange.body):
+        raise SystemExit("the gateway did not answer as expected")
+    for connection in connections:
+        connection.protocol.connection_lost(None)
+    return figure
+
+
+async def _until_it_answers(app: App) -> None:
+    for _ in range(100):
+        await app.health.check()
+        if app.health.status.value == "ready":
+            return
+        await asyncio.sleep(0.05)
+    raise SystemExit("the store does not answer")
+
+
+if __name__ == "__main__":
+    found = uvloop.run(_run(int(sys.argv[1]), msgspec.json.decode(sys.argv[2])))
+    print(msgspec.json.encode(found).decode())
