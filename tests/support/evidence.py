@@ -1,7 +1,7 @@
 """What the running test has to show for itself: its load and its faults; `make faults` adds them up."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -35,7 +35,7 @@ class Evidence:
         self.faults += other.faults
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "faults": dict(self.faults)}
 
     @classmethod
     def from_json(cls, numbers: dict[str, Any]) -> "Evidence":

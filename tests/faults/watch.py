@@ -1,0 +1,73 @@
+"""What an operator would see of replicas under load: how soon they say that they live, memory, open files."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from tests.support.evidence import note
+from tests.support.gateway import Gateway
+from tests.support.load import TICK_SECONDS
+from tests.support.process import GatewayProcess
+from tests.support.wire import head, read_reply
+
+EVERY_SECONDS = 0.05
+_LIVEZ = head("/livez", [("Host", "ops")], method="GET")
+
+
+class Watch:
+    """Asks each replica all the time, on a kept connection; `lag` is the longest it took, in seconds.
+
+    That includes what holds up the tests' own process: `own_lag` says how much that was at the most.
+    """
+
+    def __init__(self, gateways: Sequence[Gateway]) -> None:
+        self.lag = 0.0
+        self.own_lag = 0.0
+        self.asked = 0
+        self._gateways = gateways
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(self._ask(gateway)) for gateway in self._gateways]
+        self._tasks.append(asyncio.create_task(self._watch_self()))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        ended = await asyncio.gather(*self._tasks, return_exceptions=True)
+        note(held_up_seconds=self.lag)
+        assert [fault for fault in ended if not isinstance(fault, asyncio.CancelledError)] == []
+
+    async def _ask(self, gateway: Gateway) -> None:
+        reader, writer = await gateway.connect("ops")
+        try:
+            while True:
+                started = time.monotonic()
+                writer.write(_LIVEZ)
+                assert (await read_reply(reader, 30)).status == 200
+                self.lag = max(self.lag, time.monotonic() - started)
+                self.asked += 1
+                await asyncio.sleep(EVERY_SECONDS)
+        finally:
+            writer.transport.abort()
+
+    async def _watch_self(self) -> None:
+        while True:
+            started = time.monotonic()
+            await asyncio.sleep(TICK_SECONDS)
+            self.own_lag = max(self.own_lag, time.monotonic() - started - TICK_SECONDS)
+
+
+def memory_of(process: GatewayProcess) -> int:
+    """Resident bytes."""
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
+
+
+def files_of(process: GatewayProcess) -> int:
+    """Open ones, sockets included."""
+    return len(list(Path(f"/proc/{process.process.pid}/fd").iterdir()))
