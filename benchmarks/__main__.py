@@ -56,8 +56,8 @@ def _method(plan: Plan) -> str:
         f"Up to {plan.rounds} rounds; {plan.closed_seconds:g} s of puts and of gets over 64 connections and "
         f"{plan.steady_seconds:g} s at each fixed rate in each; values of 1 KiB where nothing else is said. "
         "The server under test has one core, the generator and Redis share the other. Every answer is "
-        "compared with the body that is expected; ratios are taken within a round. Requests are signed before. "
-        "CPU is user and system time of the server's processes, divided by all requests."
+        "compared with the body that is expected; ratios are taken within a round. Requests are signed "
+        "beforehand. CPU is user and system time of the server's processes, divided by all requests."
     )
 
 
