@@ -10,9 +10,10 @@ from tests.deploy.policy.manifests import Manifests, at
 SECRET_KEYS = {"tokens", "token", "secret_access_key", "master_keys", "secret", "url"}
 LOOKS_SECRET = re.compile(r"key|token|secret|password|url", re.IGNORECASE)
 MIB = 2**20
-AT_REST_BYTES = 96 * MIB
-CONNECTION_BYTES = 16 * 1024  # with a head that is not there yet
-BODY_BYTES = 208 * 1024  # of 128 KiB, while it is read
+AT_REST_BYTES = 72 * MIB
+CONNECTION_BYTES = 65 * 1024  # with a head that is as long as it may be, in many fields, and not whole
+ARRIVING_BYTES = 140 * 1024  # a body of 128 KiB, while it is read
+SERVED_BYTES = 200 * 1024  # a request with such a body
 
 
 def a_change_of_the_configuration_rolls_the_pods(manifests: Manifests) -> Iterator[str]:
@@ -62,7 +63,7 @@ def memory_is_enough_for_the_worst(manifests: Manifests) -> Iterator[str]:
     """As many bodies may be on their way as requests in flight."""
     edge, store = manifests.config["edge"], manifests.config["store"]
     needed = AT_REST_BYTES + edge["max_connections"] * CONNECTION_BYTES
-    needed += 2 * edge["max_in_flight"] * BODY_BYTES
+    needed += edge["max_in_flight"] * (ARRIVING_BYTES + SERVED_BYTES)
     if store["kind"] == "memory":
         needed += store["max_bytes"]
     limit = int(manifests.container["resources"]["limits"]["memory"].removesuffix("Mi")) * MIB
