@@ -101,4 +101,4 @@ def _is_open(window: _Window, now_ms: int, window_ms: int) -> bool:
 
 def _charge(window: _Window, now_ms: int, window_ms: int, *, admitted: bool) -> Charge:
     """With a time to the close that holds for this replica's clock, too."""
-    return Charge(admitted, min(int(window.closes_at_ms) - now_ms, window_ms))
+    return Charge(admitted, max(1, min(int(window.closes_at_ms) - now_ms, window_ms)))

@@ -5,7 +5,39 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.errors import Refusal
+from gateway.headers import Headers
+from gateway.limits import Limits
+from gateway.model import Call, Operation, Put, Request
+from gateway.operations import parse
+
+JSON_HEADERS = Headers([(b"content-type", b"application/json")])
+LIMITS = Limits()
+
 _LONE = re.compile("[\ud800-\udfff]")
+
+
+def judge(
+    operation: Operation, body: bytes, headers: Headers = JSON_HEADERS
+) -> tuple[Request | None, str | None]:
+    """The request in the body, or the code of its refusal."""
+    try:
+        return parse(Call(operation, b"/", headers, body, ""), LIMITS), None
+    except Refusal as refusal:
+        return None, refusal.code
+
+
+def assert_agreement(operation: Operation, body: bytes, *, max_depth: int | None = None) -> None:
+    """The body is judged as here; if it may be nested deeper than `max_depth`, each has its own bound."""
+    request, code = judge(operation, body)
+    if max_depth is not None and body.count(b"[") + body.count(b"{") > max_depth:
+        return
+    length = len(request.value) if isinstance(request, Put) else 0
+    assert code == refusal_of(operation, body, length)
+    if request is not None:
+        assert request.key == strict_object(body)["key"]
+    if isinstance(request, Put):
+        assert strict_object(b'{"v":' + request.value + b"}")["v"] == strict_object(body)["value"]
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import Refusal
 from gateway.headers import Headers
-from gateway.limits import Limits
-from gateway.model import Call, Get, Operation, Put
-from gateway.operations import parse
-from tests.fuzz.oracle import refusal_of, strict_object
+from gateway.model import Get, Operation, Put
+from tests.fuzz.oracle import assert_agreement, judge, refusal_of
 
-JSON_HEADERS = Headers([(b"content-type", b"application/json")])
-LIMITS = Limits()
 THOROUGH = settings(max_examples=1000, deadline=None)
 QUICK = settings(max_examples=300, deadline=None)
 
@@ -66,24 +61,6 @@ def mutated(draw):
         end = min(len(body), start + draw(st.integers(0, 3)))
         body = body[:start] + draw(fragments | st.binary(max_size=2)) + body[end:]
     return body
-
-
-def judge(operation: Operation, body: bytes, headers: Headers = JSON_HEADERS):
-    """The request in the body, or the code of its refusal."""
-    try:
-        return parse(Call(operation, b"/", headers, body, ""), LIMITS), None
-    except Refusal as refusal:
-        return None, refusal.code
-
-
-def assert_agreement(operation: Operation, body: bytes) -> None:
-    request, code = judge(operation, body)
-    length = len(request.value) if isinstance(request, Put) else 0
-    assert code == refusal_of(operation, body, length)
-    if request is not None:
-        assert request.key == strict_object(body)["key"]
-    if isinstance(request, Put):
-        assert strict_object(b'{"v":' + request.value + b"}")["v"] == strict_object(body)["value"]
 
 
 @pytest.mark.parametrize("operation", list(Operation))

@@ -1,0 +1,42 @@
+"""Fuzzing that is led by coverage: `python -m tests.fuzz.coverage_guided TARGET --seconds 60 [--keep]`.
+
+Starts from `tests/fuzz/corpus/TARGET`; `--keep` writes there what reached code that nothing reached before.
+Ends with exit code 0 after that time, or with the input of the first finding in a file `crash-*` beside it.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["gateway", "backends"]):
+    from tests.fuzz.targets import CORPUS, TARGETS
+
+SLOW_SECONDS = 5
+MAX_BYTES = 4096
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--keep", action="store_true")
+    arguments = parser.parse_args()
+    known = CORPUS / arguments.target
+    found = known if arguments.keep else Path(tempfile.mkdtemp(prefix="kvs-fuzz-"))
+    options = [
+        f"-max_total_time={arguments.seconds}",
+        f"-timeout={SLOW_SECONDS}",
+        f"-max_len={MAX_BYTES}",
+        f"-artifact_prefix={found}/",
+        "-verbosity=1",
+        "-print_final_stats=1",
+    ]
+    atheris.Setup([sys.argv[0], *options, str(found), str(known)], TARGETS[arguments.target])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What is fuzzed: functions that take any bytes and raise unless the project's code keeps its promises.
+
+A refusal of the declared type is right, and so is a result that means what it should. Everything else,
+another exception above all, is a finding. `tests/fuzz/corpus/<name>` holds inputs for each.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.fuzz.targets.calls import body, control, session, signature, token
+from tests.fuzz.targets.configuration import configuration, redis_url
+from tests.fuzz.targets.stores import dynamodb, redis, redis_discovery
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    target.__name__: target
+    for target in (
+        body,
+        configuration,
+        control,
+        dynamodb,
+        redis,
+        redis_discovery,
+        redis_url,
+        session,
+        signature,
+        token,
+    )
+}

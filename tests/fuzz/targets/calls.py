@@ -1,0 +1,138 @@
+"""What callers send: signatures, session tokens, table tokens, bodies, and the control plane's fields."""
+
+import re
+from contextlib import suppress
+from zlib import crc32
+
+from gateway.credentials.keyring import Credentials, Keyring
+from gateway.credentials.roles import ApprovedRoles
+from gateway.credentials.session import SessionCredentials
+from gateway.directory.errors import DirectoryRefusal
+from gateway.directory.tokens import is_well_formed
+from gateway.edge import fields
+from gateway.errors import (
+    ExpiredCredentials,
+    InvalidCredentials,
+    InvalidJson,
+    InvalidToken,
+    MissingToken,
+    SignatureRefusal,
+)
+from gateway.headers import Headers
+from gateway.model import Call, Caller, Operation
+from gateway.policies.signature import SignaturePolicy
+from gateway.policies.table_token import TableTokenPolicy
+from gateway.sigv4 import Rules
+from tests.fuzz.oracle import assert_agreement
+from tests.fuzz.targets.coroutines import result_of
+from tests.support.clock import FakeClock
+from tests.support.config import MASTER_KEY, ROLE
+from tests.support.signing import REGION, Signer
+
+NOW_SECONDS = 1_795_132_800
+CLOCK = FakeClock(NOW_SECONDS * 1000)
+SESSION = SessionCredentials([MASTER_KEY], CLOCK)
+"""Each process issues a token of its own; inputs name it `ISSUED`."""
+
+ISSUED = SESSION.issue(ROLE, 3600, None)
+POLICY = SignaturePolicy(
+    rules=Rules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
+    keyring=Keyring({"AKIDEXAMPLE": Credentials(b"test-secret-access-key", Caller(ROLE))}, SESSION),
+    roles=ApprovedRoles(["arn:aws:iam::*:role/managed-app-*"]),
+    proxy=None,
+    clock=CLOCK,
+)
+BODY = b'{"key":"k"}'
+SIGNED = Signer().sign("https://kvs.example.com/v1/get", BODY, {}, at_seconds=NOW_SECONDS)
+_DEPTH = 400
+_BASE_62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def signature(data: bytes) -> None:
+    """Target, fields and body as lines: believed only if the one call that was ever signed lies behind it."""
+    target, fields_and_body = _line(data)
+    top, _, content = fields_and_body.partition(b"\n\n")
+    headers = Headers([_field(line) for line in top.split(b"\n")])
+    call = Call(Operation.GET, target, headers, content, "127.0.0.1")
+    try:
+        caller = POLICY.verify(call)
+    except SignatureRefusal:
+        return
+    assert caller.role == ROLE
+    assert content == BODY
+    assert headers[b"x-amz-date"] == SIGNED["X-Amz-Date"].encode()
+    assert SIGNED["Authorization"].rpartition("=")[2].encode() in headers[b"authorization"]
+
+
+def session(data: bytes) -> None:
+    """A session token: nothing but what was issued opens, and only for its own access key."""
+    access_key_id, sent = _line(data)
+    known = ISSUED.session_token.encode()
+    sent = sent.replace(b"ISSUED", known)
+    key_id = access_key_id.replace(b"ISSUED", ISSUED.access_key_id.encode()).decode("latin-1")
+    try:
+        credentials = SESSION.open(sent, key_id)
+    except (InvalidCredentials, ExpiredCredentials):
+        return
+    assert (sent, key_id) == (known, ISSUED.access_key_id)
+    assert credentials.caller == Caller(ROLE)
+
+
+class _Nobody:
+    """Bindings that know no token, and keep the last one that was asked for."""
+
+    asked: bytes | None = None
+
+    async def resolve(self, token: bytes) -> None:
+        self.asked = token
+
+
+def token(data: bytes) -> None:
+    """The field of a table token; what is well-formed is so by another arithmetic, too."""
+    nobody = _Nobody()
+    call = Call(Operation.GET, b"/v1/get", Headers([(b"x-kvs-authorization", data)]), b"", "")
+    with suppress(InvalidToken, MissingToken):
+        result_of(TableTokenPolicy(nobody).bind(call))
+        raise AssertionError("nobody's token was accepted")
+    if nobody.asked is not None:
+        assert nobody.asked == nobody.asked.strip() != b""
+        assert is_well_formed(nobody.asked) == _is_well_formed(nobody.asked)
+
+
+def _is_well_formed(token: bytes) -> bool:
+    if not re.fullmatch(rb"kvs_[0-9A-Za-z]{49}", token):
+        return False
+    stated = 0
+    for digit in token[-6:].decode():
+        stated = stated * 62 + _BASE_62.index(digit)
+    return stated == crc32(token[:-6])
+
+
+def body(data: bytes) -> None:
+    """The body of a call: judged as the standard library judges JSON."""
+    assert_agreement(Operation.GET, data, max_depth=_DEPTH)
+    assert_agreement(Operation.PUT, data, max_depth=_DEPTH)
+
+
+def control(data: bytes) -> None:
+    """Query and body of a management call."""
+    query, content = _line(data)
+    with suppress(DirectoryRefusal):
+        environment = fields.environment("acme", "shop", query.decode("latin-1"))
+        assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", environment.env)
+    with suppress(DirectoryRefusal, InvalidJson):
+        sent = fields.parse_object(content)
+        name = fields.name(sent.get("name"), fields.TABLE_NAME)
+        assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
+        limit = fields.integer(sent, "minute_limit", 1, fields.MAX_LIMIT)
+        assert limit is None or 1 <= limit <= fields.MAX_LIMIT
+
+
+def _line(data: bytes) -> tuple[bytes, bytes]:
+    line, _, rest = data.partition(b"\n")
+    return line, rest
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name, value

@@ -1,0 +1,14 @@
+"""Coroutines run to their end, on one event loop for all: a loop for each would be most of the work."""
+
+import asyncio
+import atexit
+from collections.abc import Coroutine
+from typing import Any
+
+_loop = asyncio.new_event_loop()
+atexit.register(_loop.close)
+
+
+def result_of(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What it returns; what it raises is raised."""
+    return _loop.run_until_complete(coroutine)

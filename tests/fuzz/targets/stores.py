@@ -1,0 +1,161 @@
+"""What stores reply, if they are not what they should be: entries, records, counters, and who serves what."""
+
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import hiredis
+
+from backends.dynamodb.counters import DynamoWindowCounter
+from backends.dynamodb.entries import DynamoEntryStore
+from backends.dynamodb.records import DynamoRecordStore
+from backends.dynamodb.refusals import ConditionFailed, is_an_answer, refusal_of
+from backends.dynamodb.transport import Answer
+from backends.errors import BackendError
+from backends.interface import Charge, EntryStore, Keyspace, RecordStore, WindowCounter
+from backends.redis.counters import RedisWindowCounter
+from backends.redis.discovery import find_master, find_owners
+from backends.redis.entries import RedisEntryStore
+from backends.redis.keys import Keys
+from backends.redis.records import RedisRecordStore
+from backends.redis.replies import SLOTS, Redirected, fault_of
+from backends.redis.url import Address
+from gateway.answers import render
+from gateway.directory.records import AppRecord, binding_of, decode
+from gateway.errors import StorageUnavailable
+from gateway.execution import Executor
+from gateway.headers import Headers
+from gateway.metering.meter import Reading
+from gateway.metering.usage import Usage
+from gateway.model import Call, Get, Grant, Operation, TenantLabels
+from tests.fuzz.targets.coroutines import result_of
+from tests.support.clock import FakeClock
+
+CLOCK = FakeClock()
+READING = Reading(
+    Usage(max_series=1000, idle_ms=60_000, now_ms=CLOCK.monotonic_ms),
+    Grant(Keyspace("t"), (), TenantLabels("o", "a", "e", "t")),
+    Call(Operation.GET, b"/v1/get", Headers([]), b"", ""),
+)
+NODE = Address("10.0.0.1", 6379)
+KEYS = Keys("kvs")
+HOUR_MS = 3_600_000
+
+
+class CannedReplies:
+    """Replies of a server in turn; then it is silent. In place of a topology, and of a connection."""
+
+    def __init__(self, data: bytes) -> None:
+        reader = hiredis.Reader(notEnoughData=...)
+        reader.feed(data)
+        self._replies: list[Any] = []
+        with suppress(hiredis.ProtocolError, TypeError):  # which end a connection
+            while (reply := reader.gets()) is not ...:
+                self._replies.append(reply)
+        self._next = iter(self._replies)
+
+    async def send(self, *_: object) -> Any:
+        """As a connection: the reply, a refusal included."""
+        return next(self._next, None)
+
+    async def call(self, _key: bytes, *command: object) -> Any:
+        """As a topology: the reply. Raises what a refusal stands for."""
+        reply = await self.send(*command)
+        if isinstance(reply, hiredis.ReplyError):
+            raise fault_of(reply, NODE.host)
+        return reply
+
+    def end(self, _: str) -> None:
+        """As a connection."""
+
+
+def redis(data: bytes) -> None:
+    """Replies of Redis, in RESP: what they stand for, or a `BackendError`."""
+    for reply in CannedReplies(data)._replies:
+        if isinstance(reply, hiredis.ReplyError):
+            fault = fault_of(reply, NODE.host)
+            if isinstance(fault, Redirected):
+                assert 0 <= fault.slot < SLOTS
+                assert 0 < fault.address.port < 65536
+    check_entries(RedisEntryStore(CannedReplies(data), KEYS, CLOCK.wall_ms))
+    check_records(RedisRecordStore(CannedReplies(data), KEYS))
+    check_list(RedisRecordStore(CannedReplies(data), KEYS))
+    check_counters(RedisWindowCounter(CannedReplies(data), KEYS))
+
+
+def redis_discovery(data: bytes) -> None:
+    """Replies of sentinels and of nodes of a cluster: whole addresses, or a `BackendError`."""
+
+    async def ask() -> None:
+        async def connect(_: Address) -> Any:
+            return CannedReplies(data)
+
+        with suppress(BackendError):
+            check_address(await find_master("main", [NODE], connect))
+        with suppress(BackendError):
+            owners = await find_owners([NODE], connect)
+            assert len(owners) == SLOTS
+            for owner in {owner for owner in owners if owner is not None}:
+                check_address(owner)
+
+    result_of(ask())
+
+
+class CannedAnswers:
+    """A client of DynamoDB that gets the same answer to each call."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    async def call(self, *_: object) -> bytes:
+        if not is_an_answer(self._data):
+            raise BackendError("no answer")
+        return self._data
+
+
+def dynamodb(data: bytes) -> None:
+    """Bodies of DynamoDB's answers: what they stand for, or a `BackendError`."""
+    client: Any = CannedAnswers(data)
+    check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
+    check_records(DynamoRecordStore(client, "kvs"))
+    check_list(DynamoRecordStore(client, "kvs"))
+    check_counters(DynamoWindowCounter(client, "kvs", CLOCK.wall_ms))
+    with suppress(ConditionFailed):
+        refusal_of(Answer(400, None, data))
+
+
+def check_entries(entries: EntryStore) -> None:
+    with suppress(StorageUnavailable):
+        outcome = result_of(Executor(entries, CLOCK).execute(READING, Get("k")))
+        assert render(outcome).status == 200
+
+
+def check_records(records: RecordStore) -> None:
+    with suppress(BackendError):
+        record = result_of(records.read("app/o/a/e"))
+        if record is not None:
+            binding_of(decode(record, AppRecord), "0" * 64, 600)
+
+
+def check_list(records: RecordStore) -> None:
+    with suppress(BackendError):
+        result_of(_names(records))
+
+
+def check_counters(counters: WindowCounter) -> None:
+    with suppress(BackendError):
+        charge = result_of(counters.charge("o/a/e", 600, 60_000))
+        assert isinstance(charge, Charge)
+        assert charge.closes_in_ms >= 1
+
+
+def check_address(address: Address) -> None:
+    assert address.host
+    assert 0 < address.port < 65536
+
+
+def _names(records: RecordStore) -> Coroutine[Any, Any, list[str]]:
+    async def collect() -> list[str]:
+        return [name async for name, _ in records.list("app/")]
+
+    return collect()
