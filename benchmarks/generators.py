@@ -17,6 +17,7 @@ CLOSED_CONNECTIONS = 64
 STEADY_CONNECTIONS = 16
 
 _PATIENCE_SECONDS = 30.0
+_LEAST_PER_SECOND = 1000
 
 
 class Closed(Struct, frozen=True):
@@ -49,7 +50,7 @@ def measure_latency(
 
 
 def _generate(module: str, exchanges: Sequence[Exchange], *arguments: float) -> bytes:
-    seconds = float(arguments[2])
+    given_up_seconds = float(arguments[2]) + _PATIENCE_SECONDS + len(exchanges) / _LEAST_PER_SECOND
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)],
@@ -57,7 +58,7 @@ def _generate(module: str, exchanges: Sequence[Exchange], *arguments: float) -> 
             capture_output=True,
             check=False,
             preexec_fn=_behind_redis,
-            timeout=seconds + _PATIENCE_SECONDS,
+            timeout=given_up_seconds,
         )
     except subprocess.TimeoutExpired:
         raise Unmeasurable("the generator did not come to its end") from None

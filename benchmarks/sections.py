@@ -107,8 +107,14 @@ class Bench:
 
     def tenants(self) -> Section:
         """Scale in tenants."""
-        self._tenants = list(measure_tenants(self._folder, self._plan))
-        return Section("Tenants", f"{report.TENANTS}\n\n{report.tenants(self._tenants)}", self._tenants)
+        fault = None
+        try:
+            for measured in measure_tenants(self._folder, self._plan):
+                self._tenants.append(measured)
+        except Unmeasurable as reason:
+            fault = f"\n\nMore were not measured: {reason}"
+        text = f"{report.TENANTS}\n\n{report.tenants(self._tenants)}{fault or ''}"
+        return Section("Tenants", text, self._tenants)
 
     def values(self) -> Section:
         """Scale in size."""
