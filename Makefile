@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize lock audit licences
+.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -53,6 +53,13 @@ manifests: $(VENV)/.dev kustomize
 kustomize: $(VENV)/.dev
 	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
 		test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
+
+# Led by coverage, so long for each target; atheris is there for Linux on x86-64.
+FUZZ_SECONDS ?= 60
+fuzz: $(VENV)/.dev
+	@$(BIN)/pip install --quiet 'atheris >=3'
+	@for target in $$(ls tests/fuzz/corpus); do \
+		$(BIN)/python -m tests.fuzz.coverage_guided $$target --seconds $(FUZZ_SECONDS) || exit 1; done
 
 # What the image installs, by hash; Python 3.11 and newer, every platform. setup.cfg alone decides for everybody else.
 lock: $(VENV)/.venv

@@ -1,12 +1,12 @@
 """Fuzzing that is led by coverage: `python -m tests.fuzz.coverage_guided TARGET --seconds 60 [--keep]`.
 
-Starts from `tests/fuzz/corpus/TARGET`; `--keep` writes there what reached code that nothing reached before.
-Ends with exit code 0 after that time, or with the input of the first finding in a file `crash-*` beside it.
+Starts from `tests/fuzz/corpus/TARGET`. What reached code that nothing reached before is written to
+`build/fuzz/TARGET`, with `--keep` to the corpus itself. Ends with exit code 0 after that time, or at the first
+finding, whose input is then there in a file `crash-*`.
 """
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import atheris
@@ -14,6 +14,7 @@ import atheris
 with atheris.instrument_imports(include=["gateway", "backends"]):
     from tests.fuzz.targets import CORPUS, TARGETS
 
+FOUND = Path("build/fuzz")
 SLOW_SECONDS = 5
 MAX_BYTES = 4096
 
@@ -25,7 +26,8 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     known = CORPUS / arguments.target
-    found = known if arguments.keep else Path(tempfile.mkdtemp(prefix="kvs-fuzz-"))
+    found = known if arguments.keep else FOUND / arguments.target
+    found.mkdir(parents=True, exist_ok=True)
     options = [
         f"-max_total_time={arguments.seconds}",
         f"-timeout={SLOW_SECONDS}",
