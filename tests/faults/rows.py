@@ -89,7 +89,7 @@ ROWS = (
         "slow, silent and endless clients; answers that nobody reads",
         "edge/test_capacity.py",
         "edge/test_deadlines.py",
-        "faults/test_crowds.py",
+        "hostile",
     ),
     _row(
         "bodies too large, malformed requests, bombs",
@@ -99,12 +99,14 @@ ROWS = (
         "fuzz",
     ),
     _row("a flood of wrong signatures", "faults/test_signature_flood.py"),
+    _row("the time that an answer takes tells nothing of a secret", "timing"),
     _row("replicas replaced under load, 20 times in a row", "lifecycle/test_rolling_restart.py"),
     _row(
         "ends while calls and stores are stuck; a second signal",
         "lifecycle/test_drain.py",
         "lifecycle/test_stuck_stores.py",
         "lifecycle/test_second_signal.py",
+        "lifecycle/test_hostile_drain.py",
         "redis/test_gateway_faults.py::test_a_gateway_ends_in_order_while_its_redis_is_stopped",
     ),
     _row(

@@ -30,7 +30,7 @@ class Watch:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._ask(gateway)) for gateway in self._gateways]
+        self._tasks = [asyncio.create_task(self._ask(number)) for number in range(len(self._gateways))]
         self._tasks.append(asyncio.create_task(self._watch_self()))
         return self
 
@@ -41,7 +41,15 @@ class Watch:
         note(held_up_seconds=self.lag)
         assert [fault for fault in ended if not isinstance(fault, asyncio.CancelledError)] == []
 
-    async def _ask(self, gateway: Gateway) -> None:
+    async def _ask(self, number: int) -> None:
+        """A replica that is killed and replaced is asked again when it is back."""
+        while True:
+            try:
+                await self._ask_one(self._gateways[number])
+            except (OSError, EOFError):
+                await asyncio.sleep(EVERY_SECONDS)
+
+    async def _ask_one(self, gateway: Gateway) -> None:
         reader, writer = await gateway.connect("ops")
         try:
             while True:
