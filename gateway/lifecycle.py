@@ -26,6 +26,7 @@ from gateway.edge.server import EdgeServer, Handler, RefusalCount
 from gateway.housekeeping import chores
 from gateway.open_files import affordable_connections
 from gateway.reloading import Reloader
+from gateway.tls import ShownCertificate
 
 log = logging.getLogger("kvs.lifecycle")
 
@@ -52,9 +53,10 @@ class Replica:
         """Where the three listeners are."""
         return {"data": self._data.url, "ops": self._ops.url, "control": self._control.url}
 
-    def renew_certificate(self) -> None:
-        """Show what is in the certificate's files now. Raises UnusableCertificate."""
-        self._data.renew_certificate(self._app.settings.listen.data.tls)
+    @property
+    def certificate(self) -> ShownCertificate | None:
+        """What the data listener shows, if it does."""
+        return self._data.certificate
 
     async def drain(self) -> None:
         """End without failing a request."""
@@ -124,7 +126,7 @@ async def serve(app: App, file: ConfigurationFile, announce: Callable[[dict[str,
 
 @asynccontextmanager
 async def _reloading(app: App, replica: Replica, file: ConfigurationFile) -> AsyncIterator[None]:
-    reloader = Reloader(file, app.renewal, replica.renew_certificate, app.metrics, app.clock)
+    reloader = Reloader(file, app.renewal, replica.certificate, app.metrics, app.clock)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.demand)
     watching = asyncio.create_task(reloader.watch())
     try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+import ssl
 
 from backends.clock import Clock
 from gateway.app.renewal import Renewal, Renewed
@@ -10,7 +10,7 @@ from gateway.config.problems import InvalidConfiguration
 from gateway.config.source import ConfigurationFile
 from gateway.faults import report_fault
 from gateway.metering.service import ServiceMetrics
-from gateway.tls import UnusableCertificate
+from gateway.tls import ShownCertificate, UnusableCertificate
 
 log = logging.getLogger("kvs.reload")
 
@@ -25,13 +25,13 @@ class Reloader:
         self,
         file: ConfigurationFile,
         renewal: Renewal,
-        show_certificate: Callable[[], None],
+        certificate: ShownCertificate | None,
         metrics: ServiceMetrics,
         clock: Clock,
     ) -> None:
         self._file = file
         self._renewal = renewal
-        self._show_certificate = show_certificate
+        self._certificate = certificate
         self._clock = clock
         self._demanded = asyncio.Event()
         self._succeeded = True
@@ -62,7 +62,7 @@ class Reloader:
     async def reload(self) -> None:
         """Put in force what is in the file; what is wrong with it is in the log."""
         try:
-            restart = self._put_in_force(await asyncio.to_thread(self._read))
+            restart = self._put_in_force(*await asyncio.to_thread(self._read))
         except InvalidConfiguration as error:
             problems = [{"path": problem.path, "problem": problem.problem} for problem in error.problems]
             self._fail(problems)
@@ -75,12 +75,14 @@ class Reloader:
             self._succeeded, self._succeeded_at_ms = True, self._clock.wall_ms()
             log.info("the configuration was reloaded", extra={"fields": {"needs_restart": restart}})
 
-    def _read(self) -> Renewed:
+    def _read(self) -> tuple[Renewed, ssl.SSLContext | None]:
         """In a thread: a file with many apps takes long."""
-        return self._renewal.prepare(self._file.load())
+        renewed = self._renewal.prepare(self._file.load())
+        return renewed, None if self._certificate is None else self._certificate.read()
 
-    def _put_in_force(self, renewed: Renewed) -> list[str]:
-        self._show_certificate()
+    def _put_in_force(self, renewed: Renewed, shown: ssl.SSLContext | None) -> list[str]:
+        if self._certificate is not None and shown is not None:
+            self._certificate.show(shown)
         return self._renewal.put_in_force(renewed)
 
     def _fail(self, problems: list[dict[str, str]]) -> None:

@@ -3,14 +3,13 @@
 import asyncio
 import os
 import socket
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 
-from gateway.config.settings import ControlListener, DataListener, OpsListener, TlsSettings
+from gateway.config.settings import ControlListener, DataListener, OpsListener
 from gateway.edge.handover import leave_port
 from gateway.edge.server import EdgeServer
-from gateway.tls import server_context, show_certificate
+from gateway.tls import ShownCertificate
 
 _BACKLOG = 4096
 _POLL_SECONDS = 0.02
@@ -21,20 +20,25 @@ Where = DataListener | OpsListener | ControlListener
 
 
 class Listener:
-    """One listening socket and its connections."""
+    """One listening socket and its connections. `certificate` is None where there is no TLS."""
 
     def __init__(
-        self, server: EdgeServer, sockets: asyncio.Server, tls: ssl.SSLContext | None, *, shares_port: bool
+        self,
+        server: EdgeServer,
+        sockets: asyncio.Server,
+        certificate: ShownCertificate | None,
+        *,
+        shares_port: bool,
     ) -> None:
         self._server = server
         self._sockets = sockets
-        self._tls = tls
+        self.certificate = certificate
         self._shares_port = shares_port
 
     @property
     def url(self) -> str:
         """Where it is reached; the port is the real one where 0 was configured."""
-        scheme = "http" if self._tls is None else "https"
+        scheme = "http" if self.certificate is None else "https"
         host, port = self._sockets.sockets[0].getsockname()[:2]
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
@@ -54,11 +58,6 @@ class Listener:
         moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
         await _until(lambda: not self._server.expects_heads, min(moment_ends_at, ends_at))
 
-    def renew_certificate(self, tls: TlsSettings | None) -> None:
-        """Show what is in the files now to those who connect from now on. Raises UnusableCertificate."""
-        if self._tls is not None and tls is not None:
-            show_certificate(self._tls, tls)
-
     async def close(self) -> None:
         """Let what is being written leave, then close every connection."""
         self._sockets.close()
@@ -67,10 +66,11 @@ class Listener:
 
     async def _serve(self, waiting: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
-        handshake_seconds = None if self._tls is None else _LATE_HEAD_SECONDS
+        context = None if self.certificate is None else self.certificate.context
+        handshake_seconds = None if context is None else _LATE_HEAD_SECONDS
         connections = [
             loop.connect_accepted_socket(
-                self._server, each, ssl=self._tls, ssl_handshake_timeout=handshake_seconds
+                self._server, each, ssl=context, ssl_handshake_timeout=handshake_seconds
             )
             for each in waiting
         ]
@@ -80,17 +80,17 @@ class Listener:
 async def open_listener(server: EdgeServer, where: Where) -> Listener:
     """Listen. A TLS handshake has as long as a request's head."""
     reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
-    context = None if tls is None else server_context(tls)
+    certificate = None if tls is None else ShownCertificate(tls)
     sockets = await asyncio.get_running_loop().create_server(
         server,
         where.host,
         where.port,
         backlog=_BACKLOG,
         reuse_port=reuse_port or None,
-        ssl=context,
-        ssl_handshake_timeout=None if context is None else server.settings.head_seconds,
+        ssl=None if certificate is None else certificate.context,
+        ssl_handshake_timeout=None if certificate is None else server.settings.head_seconds,
     )
-    return Listener(server, sockets, context, shares_port=reuse_port)
+    return Listener(server, sockets, certificate, shares_port=reuse_port)
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:

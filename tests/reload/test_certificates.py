@@ -6,13 +6,14 @@ import ssl
 import pytest
 import trustme
 
+from gateway.tls import UnusableCertificate
 from tests.reload.watched import watching
 
 
-def cut_a_certificate(folder):
+def cut_a_certificate(folder, key_type=trustme.KeyType.ECDSA):
     """A certificate of a new authority, written to where the configuration says; what trusts it."""
     authority = trustme.CA()
-    certificate = authority.issue_cert("127.0.0.1")
+    certificate = authority.issue_cert("127.0.0.1", key_type=key_type)
     certificate.private_key_pem.write_to_path(folder / "tls.key")
     certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
     context = ssl.create_default_context()
@@ -47,6 +48,33 @@ async def test_a_new_certificate_is_shown_and_old_connections_go_on(tmp_path):
         assert b"missing_signature" in await answer(*fresh)
         for _, writer in (kept, fresh):
             writer.close()
+
+
+@pytest.mark.parametrize("kinds", [("ECDSA", "RSA"), ("RSA", "ECDSA")], ids=":".join)
+async def test_nothing_is_left_of_a_certificate_with_another_kind_of_key(tmp_path, kinds):
+    before, after = (trustme.KeyType[kind] for kind in kinds)
+    old = cut_a_certificate(tmp_path, before)
+    old.set_ciphers(f"ECDHE-{kinds[0]}-AES128-GCM-SHA256")
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
+        (await connect(watched.gateway, old))[1].close()
+        new = cut_a_certificate(tmp_path, after)
+        await watched.reloader.reload()
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await connect(watched.gateway, old)
+        (await connect(watched.gateway, new))[1].close()
+
+
+@pytest.mark.parametrize("late", ["tls.key", "tls.crt"])
+async def test_a_pair_of_which_half_is_read_too_early_changes_nothing(tmp_path, late):
+    trust = cut_a_certificate(tmp_path)
+    async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
+        half = (tmp_path / late).read_bytes()
+        cut_a_certificate(tmp_path)
+        (tmp_path / late).write_bytes(half)
+        with pytest.raises(UnusableCertificate):
+            watched.gateway.replica.certificate.read()
+        (await connect(watched.gateway, trust))[1].close()
 
 
 @pytest.mark.parametrize("broken", ["tls.key", "tls.crt"])

@@ -20,9 +20,7 @@ class Watched:
         file = ConfigurationFile(path, {})
         file.load()
         app = gateway.app
-        self.reloader = Reloader(
-            file, app.renewal, gateway.replica.renew_certificate, app.metrics, gateway.clock
-        )
+        self.reloader = Reloader(file, app.renewal, gateway.replica.certificate, app.metrics, gateway.clock)
 
     async def reload(self, **changes: Any) -> None:
         """Write the base configuration with these changes, and have it read."""
