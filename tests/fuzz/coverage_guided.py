@@ -1,7 +1,7 @@
 """Fuzzing that is led by coverage: `python -m tests.fuzz.coverage_guided TARGET --seconds 60 [--keep]`.
 
 Starts from `tests/fuzz/corpus/TARGET`. What reached code that nothing reached before is written to
-`build/fuzz/TARGET`, with `--keep` to the corpus itself. Ends with exit code 0 after that time, or at the first
+`build/fuzz/TARGET`, or with `--keep` to the corpus. Ends with exit code 0 after that time, or at the first
 finding, whose input is then there in a file `crash-*`.
 """
 
