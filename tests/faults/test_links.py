@@ -6,8 +6,8 @@ import time
 import pytest
 
 from tests.faults.fleet import Fleet
-from tests.faults.recovery import check_all, until_served
-from tests.redis.test_gateway_faults import CODES, assert_right_and_in_time, first_success
+from tests.faults.recovery import assert_right_and_in_time, check_all, until_served
+from tests.redis.test_gateway_faults import CODES, first_success
 from tests.support.link import Link
 from tests.support.load import Load
 from tests.support.redis import RedisServer
@@ -79,8 +79,8 @@ async def test_a_link_that_fails_under_load(fleet, link, fault):
         began = time.monotonic()
         await fault(link)
         mended = time.monotonic()
-        await asyncio.sleep(BACK_SECONDS + 0.5)
-    await load.check_all()
+        await until_served(load)
+    await check_all(load)
     assert_right_and_in_time(load)
     is_felt = fault in (fall_silent, narrow, slow_down)  # a lost connection may lose nothing
     assert not is_felt or any(answer.status == 503 for answer in load.since(began - 0.3))
