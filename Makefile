@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test check format bench clean redis dynamodb prometheus manifests kustomize fuzz lock audit licences
+.PHONY: help run test faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
 	@echo "make test    run every test"
+	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
 	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
@@ -20,8 +21,11 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-test: $(VENV)/.dev redis dynamodb prometheus kustomize
+test: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
 	$(BIN)/python -m pytest
+
+faults: $(VENV)/.dev redis dynamodb prometheus faketime
+	$(BIN)/python -m tests.faults
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
 redis: $(VENV)/.dev
@@ -31,6 +35,11 @@ redis: $(VENV)/.dev
 prometheus: $(VENV)/.dev
 	@{ command -v prometheus && command -v promtool; } >/dev/null || \
 		{ test -x $(BIN)/prometheus && test -x $(BIN)/promtool; } || sh tests/support/prometheus/install.sh $(BIN)
+
+# Where it cannot be had, clocks do not jump, and those tests are skipped.
+faketime: $(VENV)/.dev
+	@test -e $(VENV)/lib/libfaketime.so.1 || ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || \
+		sh tests/support/faketime/install.sh $(VENV)/lib
 
 # The other engines for DynamoDB are packages; AWS's own needs Java, and where it cannot be had tests are skipped.
 dynamodb: $(VENV)/dynamodb-local/ready
