@@ -13,8 +13,8 @@ class UnusableCertificate(Exception):
 class ShownCertificate:
     """The certificate that handshakes are given. `context` takes connections for as long as there are any.
 
-    Each has a context of its own, because one that is loaded again keeps a certificate with another kind of key,
-    and is left with half a pair where the other half does not fit.
+    Each has a context of its own, because one that is loaded again keeps a certificate with another kind of
+    key, and is left with half a pair where the other half does not fit.
     """
 
     def __init__(self, tls: TlsSettings) -> None:
