@@ -18,6 +18,10 @@ Keyspace = NewType("Keyspace", str)
 """Names one table's entries: an opaque identifier that is never used twice."""
 
 
+LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999; no entry expires later."""
+
+
 class Entry(Struct, frozen=True):
     """A stored value: opaque bytes, and the wall-clock millisecond from which it counts as missing."""
 

@@ -6,10 +6,9 @@ Here alone an entry's expiry is judged, so that all stores agree on its last mil
 from typing import assert_never
 
 from backends.clock import Clock
-from backends.errors import BackendError, CorruptEntry
+from backends.errors import BackendError
 from backends.interface import Entry, EntryStore
 from gateway.errors import StorageUnavailable
-from gateway.instants import LATEST_MS
 from gateway.metering.meter import Reading
 from gateway.model import Delete, Deleted, Found, Get, Missing, Outcome, Put, Request, Stored
 
@@ -42,11 +41,8 @@ class Executor:
         return Entry(value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
 
     def _judge(self, entry: Entry | None) -> Outcome:
-        if entry is None:
+        if entry is None or (
+            entry.expires_at_ms is not None and entry.expires_at_ms <= self._clock.wall_ms()
+        ):
             return Missing()
-        if entry.expires_at_ms is not None:
-            if entry.expires_at_ms <= self._clock.wall_ms():
-                return Missing()
-            if entry.expires_at_ms > LATEST_MS:
-                raise CorruptEntry("an entry expires at no instant that there is")
         return Found(entry.value, entry.expires_at_ms)

@@ -2,9 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-LATEST_MS = 253_402_300_799_999
-"""The last instant that this form can show."""
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -8,7 +8,8 @@ from msgspec import Raw, Struct, field
 from backends.dynamodb.client import Action, Client
 from backends.dynamodb.reading import Binary, Found, Number, Page, Text, decode, query
 from backends.dynamodb.schema import Value, collectable_from, entry_key, entry_partitions, number
-from backends.interface import Entry, Keyspace
+from backends.errors import CorruptEntry
+from backends.interface import LATEST_MS, Entry, Keyspace
 
 DELETED_AT_ONCE = 25
 """As many as BatchWriteItem takes."""
@@ -54,7 +55,10 @@ class DynamoEntryStore:
         found = decode(await self._client.call(Action.GET, request), Found[_Entry]).item
         if found is None:
             return None
-        return Entry(found.value.value, None if found.expires_at_ms is None else int(found.expires_at_ms))
+        expires_at_ms = None if found.expires_at_ms is None else int(found.expires_at_ms)
+        if expires_at_ms is not None and expires_at_ms > LATEST_MS:
+            raise CorruptEntry("an entry in DynamoDB expires at no time that there is")
+        return Entry(found.value.value, expires_at_ms)
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         request = {"TableName": self._table, "Key": entry_key(keyspace, key)}

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 
 from backends.errors import CorruptEntry
-from backends.interface import Entry, Keyspace
+from backends.interface import LATEST_MS, Entry, Keyspace
 from backends.redis.keys import Keys
 from backends.redis.replies import page_of
 from backends.redis.server import Server
@@ -14,6 +14,7 @@ from backends.redis.topology import Topology
 _FRONT = struct.Struct(">BQ")
 _VERSION = 1
 _NEVER = 0
+_FOREIGN = "an entry in Redis was not written by this gateway"
 
 SCANNED_PER_STEP = 500
 UNLINKED_AT_ONCE = 100
@@ -49,8 +50,10 @@ class RedisEntryStore:
         if stored is None:
             return None
         if not isinstance(stored, bytes) or len(stored) < _FRONT.size or stored[0] != _VERSION:
-            raise CorruptEntry("an entry in Redis was not written by this gateway")
+            raise CorruptEntry(_FOREIGN)
         expires_at_ms = _FRONT.unpack_from(stored)[1]
+        if expires_at_ms > LATEST_MS:
+            raise CorruptEntry(_FOREIGN)
         return Entry(stored[_FRONT.size :], None if expires_at_ms == _NEVER else expires_at_ms)
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:

@@ -11,6 +11,8 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
+from backends.redis.discovery import find_owners
+from backends.redis.url import Address
 from backends.settings import RedisSettings
 from tests.redis.conformance import PREFIX, opened_redis
 from tests.redis.outcomes import fault_of
@@ -179,3 +181,39 @@ async def test_a_cluster_is_no_single_server(cluster):
             await store.entries.get(TABLE, key)
     finally:
         await store.close()
+
+
+class CannedNode:
+    """A node that replies to each question with the next of these."""
+
+    def __init__(self, *replies):
+        self.replies = iter(replies)
+
+    async def send(self, *_):
+        return next(self.replies)
+
+    def end(self, _):
+        """Nothing to close."""
+
+
+WHOLE = [[0, 16_383, [b"10.0.0.1", 7000, b"id"]]]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"OK", [1], [[]], [[0, 1]], [[0, 1, [b"h"]]], [[0, 1, [b"h", b"7000"]]], [[0, 16_384, [b"h", 7000]]],
+        [[5, 4, [b"h", 7000]]], [[-1, 4, [b"h", 7000]]], [[0, 1, [b"h", 0]]], [[0, 1, [b"\xff", 7000]]],
+    ],
+    ids=repr,
+)  # fmt: skip
+async def test_after_a_malformed_answer_the_next_one_is_asked_for(reply):
+    node = CannedNode(reply, WHOLE)
+
+    async def connect(_):
+        return node
+
+    seed = Address(HOST, 7000)
+    with pytest.raises(BackendUnavailable, match="no node of the cluster answers"):
+        await find_owners([seed], connect)
+    assert set(await find_owners([seed], connect)) == {Address("10.0.0.1", 7000)}
