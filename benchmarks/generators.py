@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +13,8 @@ from benchmarks.closed import Throughput
 from benchmarks.exchange import GOOD, Exchange, write_exchanges
 from benchmarks.processes import GENERATOR_CORE, Server, Unmeasurable, pin
 from benchmarks.steady import Latency
+
+Found = TypeVar("Found", Throughput, Latency)
 
 CLOSED_CONNECTIONS = 64
 STEADY_CONNECTIONS = 16
@@ -33,7 +36,7 @@ def measure_throughput(server: Server, exchanges: Sequence[Exchange], seconds: f
     before = server.cpu_seconds()
     output = _generate("closed", exchanges, server.port, CLOSED_CONNECTIONS, seconds)
     cpu_seconds = server.cpu_seconds() - before
-    throughput = msgspec.json.decode(output, type=Throughput)
+    throughput = _decode(output, Throughput)
     _require_good(throughput.verdicts)
     answered = throughput.verdicts[GOOD]
     return Closed(throughput.per_second, cpu_seconds / answered * 1e6, answered)
@@ -44,7 +47,7 @@ def measure_latency(
 ) -> list[float]:
     """Milliseconds of every request at a fixed rate. Raises Unmeasurable unless every answer was good."""
     output = _generate("steady", exchanges, server.port, STEADY_CONNECTIONS, seconds, per_second)
-    latency = msgspec.json.decode(output, type=Latency)
+    latency = _decode(output, Latency)
     _require_good(latency.verdicts)
     return latency.milliseconds
 
@@ -66,6 +69,14 @@ def _generate(module: str, exchanges: Sequence[Exchange], *arguments: float) -> 
         told = done.stderr.decode().strip().splitlines()
         raise Unmeasurable(f"the {module} generator failed: {told[-1] if told else 'it said nothing'}")
     return done.stdout
+
+
+def _decode(output: bytes, kind: type[Found]) -> Found:
+    try:
+        return msgspec.json.decode(output, type=kind)
+    except msgspec.DecodeError as error:
+        end = output[-40:].decode(errors="replace")
+        raise Unmeasurable(f"the generator's {len(output):,} bytes end in {end!r}: {error}") from None
 
 
 def _require_good(verdicts: dict[str, int]) -> None:

@@ -69,8 +69,9 @@ def _measure(subject: Subject, rounds: Rounds, plan: Plan) -> None:
             for rate in _within(plan.rates, rounds):
                 latencies = measure_latency(server, mixed, plan.steady_seconds, rate)
                 rounds.latencies.setdefault(rate, []).append(latencies)
-    except Unmeasurable as reason:
-        rounds.failures["all" if not rounds.closed["put"] else "some"] = str(reason)
+    except Exception as fault:  # whatever it is, the other servers are still to be measured
+        reason = str(fault) if isinstance(fault, Unmeasurable) else f"{type(fault).__name__}: {fault}"
+        rounds.failures["some" if rounds.closed["put"] else "all"] = reason
 
 
 def _within(rates: Sequence[int], rounds: Rounds) -> Iterator[int]:
