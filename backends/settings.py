@@ -3,6 +3,7 @@
 import re
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -46,9 +47,7 @@ class RedisSettings(_Settings, frozen=True, kw_only=True, tag="redis"):
         if not url.is_tls:
             yield "ca_file", "is for a url that begins with rediss"
             return
-        try:
-            ssl.create_default_context(cafile=self.ca_file)
-        except (OSError, ValueError):  # what is no certificate is an SSLError; a NUL is no part of a path
+        if not _is_authority(self.ca_file):
             yield "ca_file", "names a file that cannot be read, or holds no certificate"
 
 
@@ -68,6 +67,16 @@ class DynamoSettings(_Settings, frozen=True, kw_only=True, tag="dynamodb"):
             yield "endpoint_url", "expected a URL like http://127.0.0.1:8000"
         if self.table.startswith("arn:") and self.table.split(":")[3] != self.region:
             yield "table", "is in another region"
+
+
+def _is_authority(ca_file: str) -> bool:
+    try:
+        if not Path(ca_file).is_file():  # a pipe would be waited for
+            return False
+        ssl.create_default_context(cafile=ca_file)
+    except (OSError, ValueError):  # what is no certificate is an SSLError; a NUL is no part of a path
+        return False
+    return True
 
 
 def _names_a_host(url: str) -> bool:

@@ -1,5 +1,7 @@
 """What a changed configuration changes in a running replica, and what it cannot."""
 
+import os
+
 import pytest
 
 from tests.metering.scraping import hanging_call
@@ -163,6 +165,32 @@ async def test_a_file_that_is_gone_keeps_what_was_in_force(tmp_path):
         await watched.reloader.reload()
         assert (await watched.gateway.metrics())[SUCCESSFUL] == 0
         assert (await watched.gateway.get("k")).status == 200
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to itself", "gigabyte"])
+async def test_what_is_not_a_file_of_due_size_is_not_waited_for(tmp_path, kind, caplog):
+    token = tmp_path / "control-token"
+    token.write_text(CONTROL_TOKEN)
+    control = {"control": {"tokens": [f"file:{token}"]}}
+    async with watching(tmp_path, **control) as watched:
+        token.unlink()
+        match kind:
+            case "pipe":
+                os.mkfifo(token)
+            case "device":
+                token.symlink_to("/dev/zero")
+            case "folder":
+                token.mkdir()
+            case "link to itself":
+                token.symlink_to(token)
+            case "gigabyte":
+                token.touch()
+                os.truncate(token, 2**30)
+        await watched.reloader.reload()
+        assert (await watched.gateway.metrics())[SUCCESSFUL] == 0
+        assert (await issue(watched.gateway)).status == 200
+    (line,) = [record for record in caplog.records if record.name == "kvs.reload"]
+    assert [problem["path"] for problem in line.fields["problems"]] == ["control.tokens[0]"]
 
 
 async def test_what_needs_a_restart_is_named_and_left_as_it_is(tmp_path, caplog):
