@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from socket import create_connection
 from statistics import median
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from msgspec import Struct
 
@@ -41,7 +41,7 @@ def measure_footprint(folder: Path, plan: Plan) -> Footprint:
         resident_bytes = server.resident_bytes()
         connection_bytes = _bytes_per_connection(server, plan.idle_connections)
     with starting() as server:
-        requests = _serve(server, plan.requests)
+        requests = _serve(server, plan)
         after_bytes = server.resident_bytes()
     return Footprint(median(starts), resident_bytes, connection_bytes, bare_bytes, requests, after_bytes)
 
@@ -90,12 +90,12 @@ def _connections(server: Server, count: int) -> Iterator[None]:
         yield
 
 
-def _serve(server: Server, requests: int) -> int:
-    served = 0
-    while served < requests:
+def _serve(server: Server, plan: Plan) -> int:
+    served, given_up = 0, monotonic() + plan.requests_seconds
+    while served < plan.requests and monotonic() < given_up:
         exchanges = [
             each for operation in ("put", "get") for each in signed_exchanges(server.port, operation)
         ]
-        per_slice = min(_SLICE_SECONDS, max(requests - served, 1) / 10_000)
+        per_slice = min(_SLICE_SECONDS, (plan.requests - served) / 10_000)
         served += measure_throughput(server, exchanges, per_slice).answered
     return served

@@ -23,6 +23,8 @@ class Plan(Struct, frozen=True):
     call_rounds: int = 3
     idle_connections: int = 2000
     requests: int = 1_000_000
+    requests_seconds: float = 90.0
+    """A machine that is slower than that serves fewer."""
     starts: int = 5
     tenants: tuple[int, ...] = (1, 1000, 100_000)
     declared_apps: int = 100_000
