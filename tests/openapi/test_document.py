@@ -61,6 +61,20 @@ def test_the_routes_of_the_data_plane_are_those_of_the_gateway():
     assert {operation["operationId"] for operation in operations("data")} == set(Operation)
 
 
+async def test_the_routes_of_the_control_plane_are_those_of_the_gateway(gateway):
+    documented = {
+        (path, method.upper())
+        for path, methods in DOCUMENT["paths"].items()
+        for method, operation in methods.items()
+        if operation in operations("control")
+    }
+    served = set()
+    for pattern, methods in gateway.app.control._routes:
+        (path,) = {path for path, _ in documented if pattern.fullmatch(path)}
+        served |= {(path, method) for method in methods}
+    assert served == documented
+
+
 def test_the_limits_are_those_of_the_gateway():
     put = schema_of("Put")["properties"]
     assert schema_of("Key")["maxLength"] == LIMITS.key_bytes == 512
