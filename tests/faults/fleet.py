@@ -6,11 +6,15 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from tests.faults.watch import Watch
 from tests.redis.replicas import log_of, until_ready
 from tests.support.config import BASE, merged
 from tests.support.gateway import Gateway
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
+
+LONGEST_LAG_SECONDS = 2.0
+"""Of a replica's event loop, on a machine with much else to do."""
 
 UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000_000}}
 
@@ -18,7 +22,7 @@ UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000_000}}
 class Fleet:
     """One replica per set of changes of the base configuration, all ready; use as a context manager.
 
-    `gateways` always holds the client of the replica that is there now.
+    `gateways` always holds the client of the replica that is there now. `watch` looks whether they live.
     """
 
     def __init__(
@@ -43,12 +47,14 @@ class Fleet:
             started = await asyncio.gather(*map(self._start, self._changes))
             self.processes = [process for process, _ in started]
             self.gateways = [gateway for _, gateway in started]
+            self.watch = await opened.enter_async_context(Watch(self.gateways))
             self._opened = opened.pop_all()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         await self._opened.aclose()
         if kind is None:
+            assert self.watch.lag < LONGEST_LAG_SECONDS + self.watch.own_lag
             self._assert_nothing_was_unforeseen()
 
     def _assert_nothing_was_unforeseen(self) -> None:

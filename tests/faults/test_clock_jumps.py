@@ -94,6 +94,7 @@ async def test_jumps_in_both_directions_change_no_window_and_no_deadline(fleet, 
     assert_undisturbed(load, jumps)
 
 
+@pytest.mark.heavy
 async def test_midnight_passes_without_an_error(fleet, wall):
     now = dt.datetime.now(dt.UTC)
     midnight = dt.datetime.combine(now.date() + dt.timedelta(days=1), dt.time(), dt.UTC)

@@ -15,7 +15,7 @@ CACHE_SECONDS = 1.0
 
 
 @pytest.mark.parametrize(
-    ("tables", "seconds"), [(20, 4), pytest.param(200, 15, marks=pytest.mark.heavy)], ids=str
+    ("tables", "seconds"), [(20, 2.5), pytest.param(200, 15, marks=pytest.mark.heavy)], ids=str
 )
 async def test_no_binding_is_read_more_often_than_its_time_says(tmp_path, tables, seconds):
     with RedisServer() as server:

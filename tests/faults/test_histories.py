@@ -58,7 +58,7 @@ async def test_through_two_replicas_on_redis(tmp_path, operations, per_second):
     assert clients.statuses == {200: operations}
 
 
-@pytest.mark.parametrize(("operations", "per_second"), [QUICK, FULL])
+@pytest.mark.parametrize(("operations", "per_second"), [FULL])
 async def test_through_two_replicas_on_dynamodb(tmp_path, operations, per_second):
     with Ministack() as engine:
         store = dynamodb_store(engine.endpoint_url)

@@ -10,7 +10,6 @@ from gateway.metering.service import ServiceMetrics
 from gateway.metering.usage import Usage
 from gateway.model import Operation, TenantLabels, UsageOutcome
 from tests.faults.fleet import Fleet
-from tests.faults.watch import Watch
 from tests.support.evidence import note
 from tests.support.load import Load
 
@@ -42,7 +41,7 @@ async def test_fifty_thousand_tenants_once_each_stay_within_the_cap_and_are_all_
 async def test_a_scrape_every_second_of_ten_thousand_series_keeps_no_call_waiting(tmp_path):
     tables = [{"name": f"t{number}", "token": f"token-{number}"} for number in range(TABLES)]
     app = {"org": "acme", "app": "many", "type": "api", "max_tables": 1000, "tables": tables}
-    async with Fleet(tmp_path, [{"apps": [app]}]) as fleet, Watch(fleet.gateways) as watch:
+    async with Fleet(tmp_path, [{"apps": [app]}]) as fleet:
         (gateway,) = fleet.gateways
         async with Load([gateway], token="token-0", per_second=500) as load:
             scraped = 0
@@ -58,7 +57,7 @@ async def test_a_scrape_every_second_of_ten_thousand_series_keeps_no_call_waitin
     assert scraped > 9_000
     assert load.lies == []
     assert {answer.status for answer in load.answers} == {200}
-    assert busy < quiet + 0.05 + load.held_up + watch.own_lag
+    assert busy < quiet + 0.05 + load.held_up + fleet.watch.own_lag
 
 
 def p99(load: Load) -> float:

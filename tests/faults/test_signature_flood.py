@@ -7,7 +7,6 @@ import time
 import pytest
 
 from tests.faults.fleet import Fleet
-from tests.faults.watch import Watch
 from tests.support.evidence import note
 from tests.support.load import Line, Load
 from tests.support.redis import RedisServer
@@ -25,7 +24,7 @@ CHARGES = 'kvs_store_duration_seconds_count{backend="redis",operation="charge",o
 async def test_a_flood_of_wrong_signatures_beside_good_traffic(tmp_path, seconds, per_second):
     with RedisServer() as server:
         changes = {"store": {"kind": "redis", "url": server.url}}
-        async with Fleet(tmp_path, [changes]) as fleet, Watch(fleet.gateways) as watch:
+        async with Fleet(tmp_path, [changes]) as fleet:
             gateway = fleet.gateways[0]
             series = len(await gateway.metrics())
             charged = (await gateway.metrics())[CHARGES]
@@ -39,7 +38,7 @@ async def test_a_flood_of_wrong_signatures_beside_good_traffic(tmp_path, seconds
     assert len(metrics) <= series + 10
     assert tried > 0.2 * seconds * per_second
     quickest_half = sorted(answer.seconds for answer in load.answers)[: len(load.answers) // 2]
-    assert quickest_half[-1] < 0.05 + load.held_up + watch.own_lag
+    assert quickest_half[-1] < 0.05 + load.held_up + fleet.watch.own_lag
 
 
 async def _flood(gateway, seconds: float, per_second: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.dynamodb.scripted import TABLE_NAME, prepared_endpoint
 from tests.faults.fleet import Fleet
-from tests.faults.watch import Watch, memory_of
+from tests.faults.watch import memory_of
 from tests.support.dynamodb import ENVIRONMENT, REGION, Ministack, ScriptedEndpoint
 from tests.support.dynamodb.answers import SILENCE
 from tests.support.evidence import note_fault
@@ -34,7 +34,7 @@ async def slow_engine(folder):
 
 @pytest.mark.heavy
 async def test_where_one_call_in_twenty_is_never_answered_the_others_go_on(tmp_path):
-    async with slow_engine(tmp_path) as (endpoint, fleet), Watch(fleet.gateways) as watch:
+    async with slow_engine(tmp_path) as (endpoint, fleet):
         async with Load(fleet.gateways, clients=60, per_second=100) as load:
             await asyncio.sleep(3)
             usual = median(load)
@@ -47,7 +47,7 @@ async def test_where_one_call_in_twenty_is_never_answered_the_others_go_on(tmp_p
         await load.check_all()
     assert load.lies == []
     assert {answer.status for answer in load.answers} <= {200, 503}
-    held_up = load.held_up + watch.lag
+    held_up = load.held_up + fleet.watch.lag
     assert max(answer.seconds for answer in load.answers) < TOTAL_SECONDS * 2 + SLACK_SECONDS + held_up
     assert median(load) < 3 * usual + held_up
     assert sum(answer.status == 200 for answer in load.answers) > 0.5 * len(load.answers)
@@ -61,18 +61,18 @@ def median(load: Load) -> float:
 async def test_where_no_call_is_answered_calls_end_in_time_and_cost_no_memory(tmp_path):
     async with prepared_endpoint() as endpoint, Fleet(tmp_path, [on(endpoint)], ENVIRONMENT) as fleet:
         before = memory_of(fleet.processes[0])
-        async with Watch(fleet.gateways) as watch, Load(fleet.gateways, clients=100, per_second=200) as load:
+        async with Load(fleet.gateways, clients=100, per_second=200) as load:
             endpoint.always("UpdateItem", SILENCE)
             endpoint.always("GetItem", SILENCE)
             note_fault("DynamoDB silent")
             await asyncio.sleep(6)
             grown = memory_of(fleet.processes[0]) - before
-        held_up = load.held_up + watch.own_lag
+        held_up = load.held_up + fleet.watch.own_lag
     assert {(answer.status, answer.code) for answer in load.answers[200:]} == {(503, "quota_unavailable")}
     assert max(each.seconds for each in load.answers) < TOTAL_SECONDS + SLACK_SECONDS + held_up
     assert median_of_refused(load) < 0.05 + held_up
     assert grown < 50 * MEGABYTE
-    assert watch.lag < 0.3 + held_up
+    assert fleet.watch.lag < 0.3 + held_up
 
 
 def median_of_refused(load: Load) -> float:
