@@ -65,10 +65,16 @@ class PrometheusArchive:
         matchers = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in target]
         selector = _selector([*self._matchers, *matchers])
         results = self._evaluate(f"last_over_time({selector}{_range(after_ms, until_ms)})", until_ms)
-        return [each for each in _series(results, after_ms) if each.target == target]
+        return [each for each in self._series(results, after_ms) if each.target == target]
 
     def _samples(self, selector: str, after_ms: int, until_ms: int) -> list[Series]:
-        return list(_series(self._evaluate(selector + _range(after_ms, until_ms), until_ms), after_ms))
+        return self._series(self._evaluate(selector + _range(after_ms, until_ms), until_ms), after_ms)
+
+    def _series(self, results: list[_Result], after_ms: int) -> list[Series]:
+        try:
+            return list(_series(results, after_ms))
+        except (ValueError, OverflowError):  # values are text, and times may be without end
+            raise self._unexpected() from None
 
     def _evaluate(self, expression: str, time_ms: int) -> list[_Result]:
         fields = urlencode({"query": expression, "time": f"{time_ms / 1000:.3f}"}).encode()
@@ -84,7 +90,7 @@ class PrometheusArchive:
         except (URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=self._url) from None
-        except (HTTPException, ValueError):
+        except (HTTPException, ValueError, RecursionError):  # by depth
             raise self._unexpected() from None
 
     def _failure(self, error: HTTPError) -> Exception:
@@ -92,7 +98,7 @@ class PrometheusArchive:
             return CommandFailed(Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url)
         try:
             told = msgspec.json.decode(error.read(), type=_Error)
-        except (HTTPException, OSError, ValueError):
+        except (HTTPException, OSError, ValueError, RecursionError):
             return self._unexpected(status=error.code)
         if told.type == "timeout" or "too many samples" in told.error:
             return TooManySamples(told.error)

@@ -167,6 +167,8 @@ async def test_a_token_that_no_header_carries_is_4(usage, monkeypatch):
     [
         ("--from", "yesterday"),
         ("--from", "2026-13-01"),
+        ("--from", "1969-12-31"),
+        ("--to", "9999-12-31T23:59:59-00:01"),
         ("--from", "2026-11-01T00:00:00"),
         ("--to", "20261101"),
         ("--lookback", "30"),
@@ -222,7 +224,22 @@ async def test_too_much_even_for_a_second_is_1(usage, server):
     assert lengths == sorted(lengths, reverse=True)
 
 
-@pytest.mark.parametrize("answer", [(200, b"<html>"), (200, b"{}"), (404, b"nothing here"), (302, b"")])
+def _samples(text: bytes) -> bytes:
+    return b'{"data": {"result": [{"metric": {}, "values": [%s]}]}}' % text
+
+
+ANSWERS_OF_OTHERS = {
+    "html": (200, b"<html>"),
+    "another object": (200, b"{}"),
+    "nothing there": (404, b"nothing here"),
+    "a redirection": (302, b""),
+    "a value that is no number": (200, _samples(b'[1793491260, "many"]')),
+    "a time without end": (200, _samples(b'[1e308, "1"]')),
+    "depth": (200, b'{"data": {"result": [], "more": %s}}' % (b"[" * 100_000 + b"]" * 100_000)),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS_OF_OTHERS.values(), ids=ANSWERS_OF_OTHERS)
 async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
     server.always = answer
     result = await usage()
