@@ -11,6 +11,9 @@ from gateway.edge.handover import leave_port
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has filters on sockets")
 
 
+_SO_LOCK_FILTER = 44
+
+
 def listen(port: int = 0) -> socket.socket:
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -38,6 +41,15 @@ async def test_who_connects_to_a_port_that_is_left_reaches_whoever_listens_next(
         accepted, _ = await asyncio.get_running_loop().sock_accept(staying)
         accepted.close()
         writer.close()
+
+
+async def test_where_no_filter_is_allowed_the_drain_goes_on_and_says_so(leaving, caplog):
+    leaving.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)
+    _, writer = await asyncio.open_connection(*leaving.getsockname())
+    await leave_port([leaving])
+    leaving.accept()[0].close()
+    writer.close()
+    assert [record.fields["reason"] for record in caplog.records] == ["Operation not permitted"]
 
 
 async def test_a_connection_from_before_can_still_be_accepted_and_used(leaving):
