@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo
 
 from gateway.config.interpolation import Interpolated
-from gateway.config.problems import Problems
+from gateway.config.problems import Problems, is_name
 
 _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -64,8 +64,7 @@ def _fields(kind: type[Struct]) -> dict[str, FieldInfo]:
 
 
 def _add_unknown(path: str, key: object, problems: Problems) -> None:
-    """A slip of punctuation turns a value into a key, so only what looks like a name is repeated."""
-    if re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)):
+    if is_name(key):
         problems.add(_join(path, key), "is not a known key")
     else:
         problems.add(path, "has a key that is not a name")

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gateway.config.problems import Problems
+from gateway.config.problems import Problems, is_name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _FILE = "file:"
@@ -40,8 +40,7 @@ def interpolate(tree: Any, path: str, outside: Outside, problems: Problems) -> A
     match tree:
         case dict():
             return {
-                key: interpolate(value, f"{path}.{key}" if path else str(key), outside, problems)
-                for key, value in tree.items()
+                key: interpolate(value, _below(path, key), outside, problems) for key, value in tree.items()
             }
         case list():
             return [
@@ -51,6 +50,12 @@ def interpolate(tree: Any, path: str, outside: Outside, problems: Problems) -> A
             return _resolve(tree, path, outside, problems)
         case _:
             return tree
+
+
+def _below(path: str, key: object) -> str:
+    if not is_name(key):
+        return path
+    return f"{path}.{key}" if path else str(key)
 
 
 def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:

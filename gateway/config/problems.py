@@ -17,6 +17,11 @@ class Problem(Struct, frozen=True, order=True):
         return re.split(r"[.\[]", self.path)[0]
 
 
+def is_name(key: object) -> bool:
+    """Whether a key may be shown: a slip of punctuation turns a value into one, and that may be a secret."""
+    return re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)) is not None
+
+
 class Problems:
     """Collects mistakes, so that all are reported together."""
 

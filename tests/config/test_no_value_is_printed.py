@@ -83,6 +83,14 @@ def _at(tree: Any, place: tuple[Any, ...]) -> Any:
     return tree
 
 
+@pytest.mark.parametrize("value", ["${KVS_UNSET}", "file:/nowhere", ["file:/nowhere"], {"a": "${KVS_UNSET}"}])
+@pytest.mark.parametrize("section", [(), ("control",), ("apps", 0)], ids=str)
+def test_a_value_that_became_a_key_is_not_in_the_report(section, value):
+    report = _report(yaml.safe_dump(_with(FULL, (*section, f"{CANARY}, x"), value)))
+    assert "nowhere" in str(value) or "KVS_UNSET" in report
+    assert CANARY not in report
+
+
 def test_printed_settings_do_not_show_what_they_hold():
     settings = parse(f"region: r\ncontrol: {{tokens: [{CANARY}]}}", {})
     assert CANARY not in f"{settings} {settings.control!r}"
