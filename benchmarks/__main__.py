@@ -14,7 +14,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.plan import Plan, chosen_plan
 from benchmarks.publish import publish
 from benchmarks.redis import running_redis
-from benchmarks.sections import Bench, Section
+from benchmarks.sections import Bench, Found
 
 
 class Results(Struct, frozen=True):
@@ -22,7 +22,7 @@ class Results(Struct, frozen=True):
 
     machine: dict[str, str]
     method: str
-    sections: list[Section]
+    sections: dict[str, Found]
 
 
 def main() -> None:
@@ -30,25 +30,24 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     plan = chosen_plan()
     plan.results.mkdir(parents=True, exist_ok=True)
-    machine, done = describe_machine(), list[Section]()
+    machine, done = describe_machine(), dict[str, Found]()
     given_up = monotonic() + plan.limit_seconds
     with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
-        for measure in Bench(plan, Path(folder), redis_port).sections():
-            done.append(_measured(measure, given_up))
-            print(f"## {done[-1].title}\n\n{done[-1].text}\n", flush=True)
+        for title, measure in Bench(plan, Path(folder), redis_port).sections().items():
+            done[title] = _measured(measure, given_up)
+            print(f"## {title}\n\n{done[title].text}\n", flush=True)
             _write(Results(machine, _method(plan), done), plan)
     if plan.peers:
-        publish(done[0])
+        publish(next(iter(done.values())).text)
 
 
-def _measured(measure: Callable[[], Section], given_up: float) -> Section:
-    title = measure.__name__.capitalize()
+def _measured(measure: Callable[[], Found], given_up: float) -> Found:
     if monotonic() > given_up:
-        return Section(title, "Not measured: the time was over.", None)
+        return Found("Not measured: the time was over.")
     try:
         return measure()
     except Exception as fault:
-        return Section(title, f"Not measured: {str(fault) or type(fault).__name__}", None)
+        return Found(f"Not measured: {str(fault) or type(fault).__name__}")
 
 
 def _method(plan: Plan) -> str:
@@ -65,7 +64,7 @@ def _write(results: Results, plan: Plan) -> None:
     json = msgspec.json.format(msgspec.json.encode(results), indent=1)
     (plan.results / "speed.json").write_bytes(json + b"\n")
     machine = "\n".join(f"- {name}: {value}" for name, value in results.machine.items())
-    sections = "\n\n".join(f"## {section.title}\n\n{section.text}" for section in results.sections)
+    sections = "\n\n".join(f"## {title}\n\n{found.text}" for title, found in results.sections.items())
     text = f"# Speed\n\nWritten by `make bench`.\n\n{machine}\n\n{results.method}\n\n{sections}\n"
     (plan.results / "speed.md").write_text(text)
 

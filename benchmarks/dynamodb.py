@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.gateways import AWS
 from benchmarks.plan import Plan
-from benchmarks.processes import GENERATOR_CORE, SERVER_CORE, accepts, free_port, pin, running
+from benchmarks.processes import GENERATOR_CORE, SERVER_CORE, Unmeasurable, accepts, free_port, pin, running
 
 CALLS = {"gateway": 10_000, "aiobotocore": 3_000}
 
@@ -27,9 +27,11 @@ def _costs(client: str, port: int) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.calls", client, f"http://127.0.0.1:{port}", str(CALLS[client])],
         capture_output=True,
-        check=True,
+        check=False,
         env={**os.environ, **AWS},
         preexec_fn=pin(SERVER_CORE),
         timeout=_PATIENCE_SECONDS,
     )
+    if done.returncode != 0:
+        raise Unmeasurable(f"{client}: {done.stderr.decode().strip().splitlines()[-1]}")
     return msgspec.json.decode(done.stdout, type=dict[str, float])

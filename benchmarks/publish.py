@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-from benchmarks.sections import Section
-
 README = Path(__file__).parents[1] / "README.md"
 _BEGIN, _END = "<!-- speed: written by make bench -->\n", "<!-- end of speed -->\n"
 
 
-def publish(speed: Section) -> None:
+def publish(speed: str) -> None:
     """Leaves the README alone if there is no table, or no place for it."""
     text = README.read_text()
     before, begin, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
-    tables = [part for part in speed.text.split("\n\n") if part.startswith("| operation")]
+    tables = [part for part in speed.split("\n\n") if part.startswith("| operation")]
     if begin and end and tables:
         README.write_text(f"{before}{begin}{tables[0]}\n{end}{after}")

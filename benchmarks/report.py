@@ -137,17 +137,21 @@ def values(measured: Sequence[Value]) -> str:
     return table(["store", "value, bytes", "puts/s", "CPU, µs", "gets/s", "CPU, µs"], rows)
 
 
-def replicas(measured: Sequence[Replicas], declared: Declared) -> str:
-    """Cost by replicas; start-up by apps."""
+def replicas(measured: Sequence[Replicas]) -> str:
+    """Cost by replicas that share a core."""
     rows = [
         [number(each.replicas), number(each.put.per_second), number(each.put.cpu_microseconds, 1)]
         for each in measured
     ]
-    start = (
-        f"\n\nWith {declared.apps:,} apps declared in the file a replica is ready after "
-        f"{declared.start_seconds:.1f} s and holds {number(declared.resident_bytes / _MIB)} MiB."
+    return table(["replicas on one core, Redis", "puts/s", "CPU, µs"], rows)
+
+
+def declared(measured: Declared) -> str:
+    """Start-up by apps in the file."""
+    return (
+        f"With {measured.apps:,} apps in the file a replica is ready after {measured.start_seconds:.1f} s "
+        f"and holds {number(measured.resident_bytes / _MIB)} MiB."
     )
-    return table(["replicas on one core, Redis", "puts/s", "CPU, µs"], rows) + start
 
 
 def calls(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> str:

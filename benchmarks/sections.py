@@ -3,8 +3,9 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -31,13 +32,14 @@ PICTURE = "speed.svg"
 
 _STAGES_SECONDS = 120.0
 
+Measured = TypeVar("Measured")
 
-class Section(Struct, frozen=True):
-    """A heading, its text in Markdown, and its figures."""
 
-    title: str
+class Found(Struct, frozen=True):
+    """What a section has found: its text in Markdown, and its figures."""
+
     text: str
-    figures: object
+    figures: object = None
 
 
 class Bench:
@@ -51,20 +53,21 @@ class Bench:
         self._footprint: Footprint | None = None
         self._tenants: list[Tenants] = []
 
-    def sections(self) -> list[Callable[[], Section]]:
-        """In the order they are measured in: what matters most comes first."""
-        return [
-            self.speed,
-            self.stages,
-            self.footprint,
-            self.tenants,
-            self.values,
-            self.replicas,
-            self.dynamodb,
-            self.region,
-        ]
+    def sections(self) -> dict[str, Callable[[], Found]]:
+        """By heading, in the order they are measured in: what matters most comes first."""
+        return {
+            "Speed beside the peers": self.speed,
+            "CPU per stage": self.stages,
+            "Memory and start-up": self.footprint,
+            "Tenants": self.tenants,
+            "Sizes of values": self.values,
+            "Replicas": self.replicas,
+            "Declared apps": self.declared,
+            "Calls of DynamoDB": self.dynamodb,
+            "A region of 100,000 app environments": self.region,
+        }
 
-    def speed(self) -> Section:
+    def speed(self) -> Found:
         """Speed beside the peers."""
         everybody = subjects(self._folder, self._redis_port)
         if not self._plan.peers:
@@ -80,13 +83,13 @@ class Bench:
             report.latencies(self._servers, self._plan),
         ]
         figures = [report.figures_of(rounds, self._plan) for rounds in self._servers]
-        return Section("Speed beside the peers", "\n\n".join(parts), figures)
+        return Found("\n\n".join(parts), figures)
 
-    def stages(self) -> Section:
+    def stages(self) -> Found:
         """Where the time goes."""
         stores = {"memory": ON_MEMORY, "Redis": on_redis(self._redis_port)}
         figures = {name: self._stages_of(store) for name, store in stores.items()}
-        return Section("CPU per stage", f"{report.STAGES}\n\n{report.stages(figures)}", figures)
+        return Found(f"{report.STAGES}\n\n{report.stages(figures)}", figures)
 
     def _stages_of(self, store: dict[str, str]) -> dict[str, dict[str, float]]:
         done = subprocess.run(
@@ -100,43 +103,51 @@ class Bench:
             raise Unmeasurable(done.stderr.decode().strip().splitlines()[-1])
         return msgspec.json.decode(done.stdout, type=dict[str, dict[str, float]])
 
-    def footprint(self) -> Section:
+    def footprint(self) -> Found:
         """Memory and start-up."""
         self._footprint = measure_footprint(self._folder, self._plan)
-        return Section("Memory and start-up", footprint_table(self._footprint), self._footprint)
+        return Found(footprint_table(self._footprint), self._footprint)
 
-    def tenants(self) -> Section:
+    def tenants(self) -> Found:
         """Scale in tenants."""
-        fault = None
-        try:
-            for measured in measure_tenants(self._folder, self._plan):
-                self._tenants.append(measured)
-        except Unmeasurable as reason:
-            fault = f"\n\nMore were not measured: {reason}"
-        text = f"{report.TENANTS}\n\n{report.tenants(self._tenants)}{fault or ''}"
-        return Section("Tenants", text, self._tenants)
+        self._tenants, missing = _as_many_as_can_be(measure_tenants(self._folder, self._plan))
+        text = f"{report.TENANTS}\n\n{report.tenants(self._tenants)}{missing}"
+        return Found(text, self._tenants)
 
-    def values(self) -> Section:
+    def values(self) -> Found:
         """Scale in size."""
-        measured = list(measure_values(self._folder, self._redis_port, self._plan))
-        return Section("Sizes of values", report.values(measured), measured)
+        measured, missing = _as_many_as_can_be(measure_values(self._folder, self._redis_port, self._plan))
+        return Found(f"{report.values(measured)}{missing}", measured)
 
-    def replicas(self) -> Section:
-        """Scale in replicas and declared apps."""
-        measured = list(measure_replicas(self._folder, self._redis_port, self._plan))
-        declared = measure_declared(self._folder, self._plan)
-        return Section(
-            "Replicas and declared apps", report.replicas(measured, declared), (measured, declared)
-        )
+    def replicas(self) -> Found:
+        """Scale in replicas."""
+        measured, missing = _as_many_as_can_be(measure_replicas(self._folder, self._redis_port, self._plan))
+        return Found(f"{report.replicas(measured)}{missing}", measured)
 
-    def dynamodb(self) -> Section:
+    def declared(self) -> Found:
+        """Scale in apps of the file."""
+        measured = measure_declared(self._folder, self._plan)
+        return Found(report.declared(measured), measured)
+
+    def dynamodb(self) -> Found:
         """What a call costs the process that makes it."""
         measured = measure_calls(self._plan)
-        return Section("Calls of DynamoDB", f"{report.CALLS}\n\n{report.calls(measured)}", measured)
+        return Found(f"{report.CALLS}\n\n{report.calls(measured)}", measured)
 
-    def region(self) -> Section:
+    def region(self) -> Found:
         """Computed, not measured."""
         if not self._tenants or self._footprint is None:
             raise Unmeasurable("tenants or memory were not measured")
         text = region_table(self._tenants[-1], self._footprint)
-        return Section("A region of 100,000 app environments", text, None)
+        return Found(text)
+
+
+def _as_many_as_can_be(rows: Iterator[Measured]) -> tuple[list[Measured], str]:
+    """The rows up to the first that cannot be had, and the reason for that."""
+    measured: list[Measured] = []
+    try:
+        for row in rows:
+            measured.append(row)  # noqa: PERF402 - what was measured is kept
+    except Unmeasurable as reason:
+        return measured, f"\n\nMore were not measured: {reason}"
+    return measured, ""
