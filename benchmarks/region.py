@@ -80,7 +80,7 @@ def region_table(tenants: Tenants, footprint: Footprint) -> str:
         [
             "DynamoDB, one listing of the directory",
             f"{number(listing_units)} units read",
-            "by every replica at most every 15 s and ten times its own length",
+            "by every replica, every 15 s and one millisecond more for each app",
         ],
         [
             "series of one replica",
