@@ -11,7 +11,9 @@ class Row:
     tests: tuple[str, ...]
 
     def covers(self, test: str) -> bool:
-        return any(test == each or test.startswith((f"{each}::", f"{each}[")) for each in self.tests)
+        return any(
+            test == each or test.startswith((f"{each}/", f"{each}::", f"{each}[")) for each in self.tests
+        )
 
 
 def _row(promise: str, *tests: str) -> Row:
