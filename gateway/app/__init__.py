@@ -72,7 +72,6 @@ async def build_app(
     stores = await open_stores(settings, clock, metrics, open_store, tracing)
     usage = _usage(settings, clock)
     declared = build_declared(settings)
-    known_tables = _known_tables(usage, declared)
     bindings = _bindings(settings, clock, declared, stores)
     directory = _directory(settings, clock, stores, declared, bindings)
     callers = build_callers(settings, clock)
@@ -97,7 +96,7 @@ async def build_app(
         directory=directory,
         reclaimer=Reclaimer(stores.records, stores.entries, clock, _ms(settings.directory.cache_ttl_seconds)),
         usage=usage,
-        known_tables=known_tables,
+        known_tables=_known_tables(usage, declared),
         backends=stores.backends,
         metrics=metrics,
         tracing=tracing,

@@ -94,11 +94,14 @@ async def open_listener(server: EdgeServer, where: Where) -> Listener:
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
-    """Close a listening socket; returns the connections that nobody has accepted yet."""
+    """Close a listening socket; returns the connections that nobody has accepted yet.
+
+    No more than its queue holds: it is refilled by whoever connects meanwhile.
+    """
     waiting = []
     with listening, suppress(OSError):
         listening.settimeout(0)
-        while True:
+        while len(waiting) <= _BACKLOG:
             waiting.append(listening.accept()[0])
     return waiting
 

@@ -13,6 +13,8 @@ from gateway.errors import MethodNotAllowed, NotFound, Refusal
 from gateway.health import Health, Status
 from gateway.metering.exposition import CONTENT_TYPE, Exposition
 
+_USAGE_PATHS = (b"/metrics", b"/metrics/usage")
+
 
 class OpsEdge:
     """Serves probes and scrapes."""
@@ -39,10 +41,13 @@ class OpsEdge:
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request of the ops listener."""
+        scraped = self._usage_scraped
         try:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
+        if request.method == "GET" and request.path in _USAGE_PATHS:
+            scraped.set()
         return self._responder.respond(request, answer)
 
     def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
@@ -68,16 +73,10 @@ class OpsEdge:
         return Answer(200, self._api)
 
     async def _metrics(self) -> Answer:
-        scraped = self._usage_scraped
-        text = await self._exposition.everything()
-        scraped.set()
-        return Answer(200, text, content_type=CONTENT_TYPE)
+        return Answer(200, await self._exposition.everything(), content_type=CONTENT_TYPE)
 
     async def _metrics_usage(self) -> Answer:
-        scraped = self._usage_scraped
-        text = await self._exposition.usage()
-        scraped.set()
-        return Answer(200, text, content_type=CONTENT_TYPE)
+        return Answer(200, await self._exposition.usage(), content_type=CONTENT_TYPE)
 
     async def _metrics_service(self) -> Answer:
         return Answer(200, await self._exposition.service(), content_type=CONTENT_TYPE)

@@ -81,6 +81,15 @@ def test_a_scrape_without_the_tenant_series_is_not_the_last_one(draining):
     assert draining.process.poll() is None
 
 
+def test_who_only_asks_for_the_head_of_the_tenant_series_has_not_scraped_them(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert not ops.is_closed_by_peer(), "answered"
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+
+
 def test_a_scrape_before_the_last_answer_is_not_the_last_one(draining):
     _scrape(draining)
     with Connection(draining.urls["data"]) as client:
