@@ -98,7 +98,7 @@ def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
 
     No more than its queue holds: it is refilled by whoever connects meanwhile.
     """
-    waiting = []
+    waiting: list[socket.socket] = []
     with listening, suppress(OSError):
         listening.settimeout(0)
         while len(waiting) <= _BACKLOG:
