@@ -111,7 +111,8 @@ class PrometheusArchive:
 
 
 def _selector(matchers: list[str]) -> str:
-    return "{" + ",".join(matchers) + "}"
+    """It ends on a line of its own: a comment among the matchers must not take the range away."""
+    return "{" + ",".join(matchers) + "\n}"
 
 
 def _range(after_ms: int, until_ms: int) -> str:

@@ -142,6 +142,13 @@ async def test_matchers_narrow_the_counters_down(usage, server, matchers):
     assert all('org="acme"' in query for query in server.queries if query.startswith("{"))
 
 
+async def test_no_matcher_takes_the_range_from_a_query(usage, server):
+    assert (await usage("--match", 'org="acme"}[5m] #')).code == 0
+    of_counters = [query for query in server.queries if 'org="acme"' in query]
+    assert of_counters
+    assert all(re.fullmatch(r"\}\[\d+ms\]\)?", query.splitlines()[-1]) for query in of_counters)
+
+
 async def test_the_token_is_sent_and_never_printed(usage, server, monkeypatch):
     monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "secret")
     server.always = (500, b"secret")
