@@ -90,7 +90,7 @@ def region_table(tenants: Tenants, footprint: Footprint) -> str:
         [
             "CPU of a replica at rest",
             f"{tenants.rest_share:.1%} of a core",
-            "health of the store, and the directory listed again",
+            "the seconds after its start, in which the directory is listed once",
         ],
     ]
     return table(["what", "how much", "from"], rows)
