@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
+
 from benchmarks import redis
 from benchmarks.peers import daprd, nginx, webdis
 from benchmarks.processes import find_program
 
+_LOOK_SECONDS = 3.0
 _LIBRARIES = ("aiohttp", "uvloop", "hiredis", "msgspec", "aiobotocore", "ministack")
 
 
@@ -24,7 +27,7 @@ def describe_machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "libraries": libraries,
         "servers": ", ".join(_servers()),
-        "load before": f"{os.getloadavg()[0]:.2f}",
+        "used by others": f"{psutil.cpu_percent(_LOOK_SECONDS):.0f} %",
     }
 
 
