@@ -21,6 +21,9 @@ from gateway.config.problems import InvalidConfiguration, Problem
 _MOST_VALUES = 5_000_000
 """Three times what 100,000 apps with three tables take."""
 
+_MOST_KEYS = 10_000
+"""In one mapping, those that are merged into it included."""
+
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -77,3 +80,9 @@ class _StrictLoader(Composer, _EventParser, SafeConstructor, Resolver):  # type:
         if len(keys) != len(set(keys)):
             raise ConstructorError(None, None, "repeated key", node.start_mark)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merges of merges multiply keys, which are all the same ones in the end."""
+        super().flatten_mapping(node)
+        if len(node.value) > _MOST_KEYS:
+            raise ConstructorError(None, None, "repeated key", node.start_mark)
