@@ -73,7 +73,7 @@ fuzz: $(VENV)/.dev
 # What the image installs, by hash; Python 3.11 and newer, every platform. setup.cfg alone decides for everybody else.
 lock: $(VENV)/.venv
 	$(BIN)/pip install --quiet 'uv >=0.9'
-	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile setup.cfg --universal --python-version 3.11 \
+	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile setup.cfg --extra otel --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --quiet --output-file requirements.lock
 
 # Fails, too, where a package cannot be looked up: what was not looked at is not safe.

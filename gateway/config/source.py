@@ -25,6 +25,7 @@ class ConfigurationFile:
         self._file = file
         self._environ = environ
         self.marks: Marks = {}
+        self._in_use: frozenset[Path] = frozenset()
 
     def __str__(self) -> str:
         return str(self._file)
@@ -47,7 +48,9 @@ class ConfigurationFile:
         except InvalidConfiguration:
             self.marks = before | marks  # what it named before may be what has to change
             raise
-        self.marks = marks | {file: _mark(file) for file in _named_in(settings)}
+        named = frozenset(_named_in(settings))
+        self._in_use = self._in_use or named  # where they are named otherwise later, that needs a restart
+        self.marks = marks | {file: _mark(file) for file in named | self._in_use}
         return settings
 
     def look(self) -> Marks:

@@ -9,6 +9,7 @@ ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0"
 
 _SPELT_OTHERWISE = {
     "Apache 2.0": "Apache-2.0",
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache License 2.0": "Apache-2.0",
     "MIT License": "MIT",
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",

@@ -34,10 +34,11 @@ def pins() -> list[Pin]:
 
 
 def requirements() -> list[Requirement]:
-    """What the project needs to run."""
+    """What the project needs to run, and to trace."""
     settings = ConfigParser()
     settings.read(ROOT / "setup.cfg")
-    lines = settings["options"]["install_requires"].splitlines()
+    needed = settings["options"]["install_requires"] + settings["options.extras_require"]["otel"]
+    lines = needed.splitlines()
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 

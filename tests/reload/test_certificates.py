@@ -95,3 +95,16 @@ async def test_a_certificate_that_does_not_fit_its_key_changes_nothing(tmp_path,
         assert watched.reloader._file.look() != watched.reloader._file.marks
         await watched.reloader.reload()
         assert (await watched.gateway.metrics())["kvs_config_last_reload_successful"] == 1
+
+
+async def test_the_certificate_in_use_is_watched_though_the_file_names_another(tmp_path):
+    """Other paths need a restart; until then the old ones are what is shown."""
+    cut_a_certificate(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    cut_a_certificate(tmp_path / "elsewhere")
+    async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
+        await watched.reload(listen=tls_in(tmp_path / "elsewhere"))
+        new = cut_a_certificate(tmp_path)
+        assert watched.reloader._file.look() != watched.reloader._file.marks
+        await watched.reloader.reload()
+        (await connect(watched.gateway, new))[1].close()
