@@ -75,7 +75,7 @@ class Mischief:
     async def _step_a_wall_clock(self) -> None:
         """By less than what makes signatures of the beginning too old."""
         clock = self._dice.choice(self._region.replicas).clock
-        clock.wrong_by_ms = self._dice.randint(-120_000, 120_000)
+        clock.wrong_by_ms = self._dice.randint(-90_000, 90_000)
 
     async def _reload(self) -> None:
         self._dice.choice(self._region.replicas).reload()
