@@ -150,7 +150,7 @@ BROKEN = {
 def test_a_broken_promise_is_noticed(monkeypatch, where, what, broken):
     monkeypatch.setattr(where, what, broken)
     wrong: list[str] = []
-    for seed in range(200):
+    for seed in range(100):
         try:
             wrong += simulate_all([seed])[0]
         except AssertionError as fault:

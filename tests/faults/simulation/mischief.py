@@ -52,6 +52,7 @@ class Mischief:
         if replicas:
             replica = self._dice.choice(replicas)
             replica.is_draining = True
+            replica.network.lag = self._dice.choice((USUAL_LAG_SECONDS, 0.05, 0.1))  # calls are under way
             await self._region.start_replica()
             await self._region.retire(replica)
 
