@@ -49,9 +49,12 @@ class Table:
         self._rows = rows
         self._results: dict[str, Result] = {}
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+    def pytest_runtest_setup(self) -> None:
         evidence.take()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Fixtures show something, too, when they end."""
         try:
             return (yield)
         finally:
@@ -62,9 +65,10 @@ class Table:
         result.seconds += report.duration
         result.failed += report.failed
         result.skipped += report.skipped
-        if report.when == "call":
-            result.passed += report.passed
-            result.shown = Evidence.from_json(dict(report.user_properties)[_EVIDENCE])
+        result.passed += report.passed and report.when == "call"
+        shown = dict(report.user_properties).get(_EVIDENCE)
+        if shown is not None:
+            result.shown = Evidence.from_json(shown)
 
     def result_of(self, row: Row) -> Result:
         return _sum(result for test, result in self._results.items() if row.covers(test))

@@ -71,12 +71,8 @@ class Traffic:
         """Every call that was begun is waited for."""
         self._stopping = True
         await asyncio.gather(*self._tasks)
-        note(
-            answered=self.answered,
-            unanswered=self.unanswered,
-            load_seconds=time.monotonic() - self._began,
-            slowest_seconds=max(self.seconds, default=0.0),
-        )
+        load_seconds = time.monotonic() - self._began
+        note(answered=self.answered, unanswered=self.unanswered, load_seconds=load_seconds)
 
     async def _run(self, caller: Any, number: int, of: int) -> None:
         key = f"{caller.__name__} {number}"
