@@ -65,7 +65,7 @@ async def test_where_no_call_is_answered_calls_end_in_time_and_cost_no_memory(tm
             endpoint.always("UpdateItem", SILENCE)
             endpoint.always("GetItem", SILENCE)
             note_fault("DynamoDB silent")
-            await asyncio.sleep(6)
+            await asyncio.sleep(4)
             grown = memory_of(fleet.processes[0]) - before
         held_up = load.held_up + fleet.watch.own_lag
     assert {(answer.status, answer.code) for answer in load.answers[200:]} == {(503, "quota_unavailable")}
