@@ -1,6 +1,8 @@
 """Design, section 5: replicas that share a Redis Cluster whose slots move."""
 
 import asyncio
+import re
+from pathlib import Path
 from secrets import token_hex
 
 import pytest
@@ -14,6 +16,8 @@ from tests.redis.traffic import TABLE, traffic
 from tests.support.redis import Cluster
 
 MOVES = 4
+README = (Path(__file__).parents[2] / "README.md").read_text()
+RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", README, re.MULTILINE)[1].replace("~kvs:", f"~{PREFIX}:").split()
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,25 @@ async def test_every_key_is_served_in_the_middle_of_a_move(cluster, store, half_
     for number in range(20):
         await store.entries.delete(TABLE, f"{tag}{number}")
         assert await store.entries.get(TABLE, f"{tag}{number}") is None
+
+
+async def test_a_user_with_the_rights_that_the_readme_gives_is_served_in_the_middle_of_a_move(
+    cluster, half_moved
+):
+    tag, _ = half_moved
+    for node in cluster.nodes:
+        node.command("ACL", "SETUSER", "gateway", *RIGHTS)
+    async with opened_redis(cluster.url.replace("://", "://gateway:password@")) as store:
+        for number in range(10):
+            assert await store.entries.get(TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
+        await store.entries.put(TABLE, f"{tag}new", Entry(b"new", 4_000_000_000_000))
+        await store.entries.delete(TABLE, f"{tag}new")
+        assert (await store.counters.charge(tag, 1, 60_000)).admitted
+        assert await store.records.swap("app/a", b"{}", None)
+        assert [name async for name, _ in store.records.list("app/")] == ["app/a"]
+        await store.entries.purge(TABLE)
+        await store.ping()
+        assert store.clock_lead_seconds is not None
 
 
 async def test_a_node_that_a_slot_is_on_its_way_to_is_told_the_script(cluster, store, half_moved):
