@@ -17,7 +17,7 @@ from tests.support.redis import Cluster
 
 MOVES = 4
 README = (Path(__file__).parents[2] / "README.md").read_text()
-RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", README, re.MULTILINE)[1].replace("~kvs:", f"~{PREFIX}:").split()
+RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", README, re.MULTILINE)[1].split()
 
 
 @pytest.fixture(scope="module")
