@@ -102,14 +102,15 @@ async def test_two_replicas_while_things_break(tmp_path, seconds, every_seconds)
             while time.monotonic() < ends:
                 await soak.dice.choice(soak.faults)()
                 await asyncio.sleep(every_seconds)
+                levels = _levels(fleet) | levels  # a replica that is new has one from now on
             await until_served(load)
         await check_all(load)
         assert_right_and_in_time(load)
         assert sum(answer.status == 200 for answer in load.answers) > 0.5 * len(load.answers)
-        for process, (memory, files) in levels.items():
-            if process in fleet.processes:
-                assert memory_of(process) - memory < 20 * MEGABYTE
-                assert files_of(process) < files + 20
+        for process in fleet.processes:
+            memory, files = levels[process]
+            assert memory_of(process) - memory < 20 * MEGABYTE
+            assert files_of(process) < files + 20
 
 
 def _levels(fleet: Fleet) -> dict:
