@@ -17,7 +17,7 @@ from tests.support.wire import WireReply, signed_call
 
 @dataclass
 class Flood:
-    """What came back. `store` is called with each status; refusals keep their Retry-After."""
+    """What came back: statuses, codes of what was not 200, every Retry-After, and how long each took."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     codes: Counter[str | None] = field(default_factory=Counter)

@@ -81,11 +81,6 @@ class Answer:
     def in_two_packets(self, pause_seconds: float = 0.02) -> Self:
         return replace(self, pause_at=len(self.body) // 2, pause_s=pause_seconds)
 
-    def then_closed(self) -> Self:
-        """A whole answer, after which the connection ends."""
-        return replace(self, ending=Ending.CLOSE)
-
-    @property
     def head(self) -> bytes:
         lines = [
             f"HTTP/1.1 {self.status} X",
