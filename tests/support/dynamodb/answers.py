@@ -81,6 +81,7 @@ class Answer:
     def in_two_packets(self, pause_seconds: float = 0.02) -> Self:
         return replace(self, pause_at=len(self.body) // 2, pause_s=pause_seconds)
 
+    @property
     def head(self) -> bytes:
         lines = [
             f"HTTP/1.1 {self.status} X",
