@@ -22,12 +22,13 @@ _MIB = 2**20
 
 
 class Region(Struct, frozen=True):
-    """Requests per second, and what they take."""
+    """Requests per second, the lookups of bindings that they need, and who serves them."""
 
     mean_per_second: float
     peak_per_second: float
+    mean_lookups: float
+    peak_lookups: float
     replicas: int
-    lookups_per_second: float
 
 
 def plan_region(tenants: Tenants) -> Region:
@@ -35,18 +36,21 @@ def plan_region(tenants: Tenants) -> Region:
     mean = APPS * _MEAN_PER_APP
     peak = mean * _PEAK
     replicas = ceil(peak * tenants.then.cpu_microseconds / 1e6 / _UTILIZATION)
-    lookups = min(mean, replicas * APPS / _REMEMBERED_SECONDS)
-    return Region(mean, peak, replicas, lookups)
+    most_lookups = replicas * APPS / _REMEMBERED_SECONDS  # of all tokens, by all replicas, each time
+    return Region(mean, peak, min(mean, most_lookups), min(peak, most_lookups), replicas)
 
 
 def region_table(tenants: Tenants, footprint: Footprint) -> str:
     """What it takes, line by line."""
     region = plan_region(tenants)
-    per_tenant = tenants.redis_bytes / tenants.tenants
-    listing_units = APPS * _RECORD_BYTES / _READ_UNIT_BYTES
+    rows = [*_replica_rows(region, tenants, footprint), *_redis_rows(region, tenants)]
+    rows += [*_dynamodb_rows(region), *_rest_rows(tenants)]
+    return table(["what", "how much", "from"], rows)
+
+
+def _replica_rows(region: Region, tenants: Tenants, footprint: Footprint) -> list[list[str]]:
     per_connection = number(footprint.idle_connection_bytes / 1024, 1)
-    scrape_bytes = APPS * SERIES_PER_ROW * _LINE_BYTES
-    rows = [
+    return [
         [
             "requests per second",
             f"{number(region.mean_per_second)}, {number(region.peak_per_second)} at the peak",
@@ -62,26 +66,50 @@ def region_table(tenants: Tenants, footprint: Footprint) -> str:
             f"{number(tenants.resident_bytes / _MIB)} MiB, {per_connection} KiB more per connection",
             f"after every one of {tenants.tenants:,} tenants has called it",
         ],
+    ]
+
+
+def _redis_rows(region: Region, tenants: Tenants) -> list[list[str]]:
+    per_tenant = tenants.redis_bytes / tenants.tenants
+    return [
         [
             "commands of Redis per second",
-            f"{number(2 * region.peak_per_second + 2 * region.lookups_per_second)} at the peak",
-            "two per request, and two per lookup of a binding (at most one per token, replica and 10 s)",
+            f"{number(2 * region.peak_per_second + 2 * region.peak_lookups)} at the peak",
+            (
+                "two per request, and two per lookup of a binding (at most one per request, and one per "
+                "token, replica and 10 s)"
+            ),
         ],
         [
             "memory of Redis for the directory",
             f"{number(per_tenant * APPS / _MIB)} MiB",
             f"{number(per_tenant)} bytes per app with one table; entries come on top",
         ],
+    ]
+
+
+def _dynamodb_rows(region: Region) -> list[list[str]]:
+    read = region.mean_per_second / 2 + 2 * region.mean_lookups
+    return [
         [
             "DynamoDB, units per second",
-            f"{number(region.mean_per_second * 2)} written, {number(region.mean_per_second / 2)} read (mean)",
-            "half puts of 1 KiB (2 units and 1 to count), half gets (1 and 1), strong reads",
+            f"{number(region.mean_per_second * 2)} written, {number(read)} read (mean)",
+            (
+                "half puts of 1 KiB (2 units and 1 to count), half gets (1 and 1), strong reads; "
+                "two read per lookup of a binding"
+            ),
         ],
         [
             "DynamoDB, one listing of the directory",
-            f"{number(listing_units)} units read",
+            f"{number(APPS * _RECORD_BYTES / _READ_UNIT_BYTES)} units read",
             "by every replica, every 15 s and one millisecond more for each app",
         ],
+    ]
+
+
+def _rest_rows(tenants: Tenants) -> list[list[str]]:
+    scrape_bytes = APPS * SERIES_PER_ROW * _LINE_BYTES
+    return [
         [
             "series of one replica",
             f"{number(APPS * SERIES_PER_ROW)}, of which `metering.max_series` shows {_SHOWN_SERIES:,}",
@@ -93,4 +121,3 @@ def region_table(tenants: Tenants, footprint: Footprint) -> str:
             "the seconds after its start, in which the directory is listed once",
         ],
     ]
-    return table(["what", "how much", "from"], rows)
