@@ -1,7 +1,8 @@
 """The Authorization field of Signature V4, taken apart and judged by its shape alone.
 
 What a caller states (Credential, SignedHeaders) is the same in each of its
-requests for a day, so statements are parsed once; signatures are not.
+requests for a day, so statements are parsed once; signatures are not. Strangers
+state things, too: what is longer than any signer needs is parsed and forgotten.
 """
 
 import re
@@ -17,6 +18,9 @@ _SIGNATURE_DIGITS = 64
 _HEXADECIMAL = b"0123456789abcdef"
 _PRINTABLE = re.compile(rb"[!-~]+")
 _CACHED_STATEMENTS = 1024
+_CACHED_LISTS = 256
+_CACHED_BYTES = 1024
+"""Of a statement or list that is kept: parsed, one of eight thousand would take 200 KB."""
 
 
 class Credential(Struct, frozen=True):
@@ -58,7 +62,7 @@ def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
         raise IncompleteSignature("Authorization header requires 'Signature' parameter.")
     if comma and not after:
         raise IncompleteSignature("Authorization must be a list of distinct key=value pairs.")
-    statement = _parse_statement(before, after)
+    statement = (_known_statement if len(field) <= _CACHED_BYTES else _parse_statement)(before, after)
     signature = signature.rstrip()
     if len(signature) != _SIGNATURE_DIGITS or signature.translate(None, _HEXADECIMAL):
         raise IncompleteSignature("Signature must be 64 lower-case hexadecimal digits.")
@@ -70,7 +74,6 @@ def _check_algorithm(field: bytes) -> None:
         raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")
 
 
-@lru_cache(_CACHED_STATEMENTS)
 def _parse_statement(before: bytes, after: bytes) -> Statement:
     """What stands before and after the signature, which may be the last parameter or another."""
     _check_algorithm(before)
@@ -92,6 +95,9 @@ def _parse_statement(before: bytes, after: bytes) -> Statement:
     return Statement(_parse_credential(parameters[b"Credential"]), parameters[b"SignedHeaders"])
 
 
+_known_statement = lru_cache(_CACHED_STATEMENTS)(_parse_statement)
+
+
 def _parse_credential(text: bytes) -> Credential:
     parts = text.split(b"/")
     if len(parts) != 5 or not parts[0] or not _PRINTABLE.fullmatch(text):
@@ -102,9 +108,12 @@ def _parse_credential(text: bytes) -> Credential:
     return Credential(access_key_id, date, region, service, terminator, b"/".join(parts[1:]))
 
 
-@lru_cache(_CACHED_STATEMENTS)
 def parse_signed_headers(text: bytes) -> SignedHeaders:
     """The names in the list. Raises IncompleteSignature unless they are lower-case, sorted and distinct."""
+    return (_known_list if len(text) <= _CACHED_BYTES else _parse_list)(text)
+
+
+def _parse_list(text: bytes) -> SignedHeaders:
     names = text.split(b";")
     if not all(names) or text != text.lower() or names != sorted(set(names)):
         raise IncompleteSignature(
@@ -118,3 +127,6 @@ def parse_signed_headers(text: bytes) -> SignedHeaders:
         request=b"%b\n%b\n" + lines + b"\n" + text.replace(b"%", b"%%") + b"\n%b",
         amz_count=sum(name.startswith(b"x-amz-") for name in names),
     )
+
+
+_known_list = lru_cache(_CACHED_LISTS)(_parse_list)

@@ -11,6 +11,9 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from gateway.sigv4.authorization import SignedHeaders
 
 _UNRESERVED = "-_.~"
+_CACHED_TARGETS = 256
+_CACHED_BYTES = 128
+"""Of a target that is kept: the routes are short, and strangers send others."""
 
 
 def canonical_uri(path: bytes) -> bytes:
@@ -50,10 +53,16 @@ def canonical_request(
     return request
 
 
-@lru_cache(256)
 def _canonical_target(target: bytes) -> bytes:
+    return (_known_target if len(target) <= _CACHED_BYTES else _spell_target)(target)
+
+
+def _spell_target(target: bytes) -> bytes:
     path, _, query = target.partition(b"?")
     return canonical_uri(path) + b"\n" + canonical_query(query)
+
+
+_known_target = lru_cache(_CACHED_TARGETS)(_spell_target)
 
 
 def _fold(value: bytes) -> bytes:

@@ -1,0 +1,66 @@
+"""What strangers state about their signatures is parsed, refused, and not kept without end."""
+
+import random
+import tracemalloc
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from gateway.errors import SignatureRefusal
+from gateway.headers import Headers
+from gateway.sigv4 import Rules, examine
+from tests.support.signing import REGION
+
+NOW_SECONDS = 1_795_132_800
+DATE = b"20261120T000000Z"
+MIB = 2**20
+NAMES = [
+    (first + second).encode() for first, second in product("abcdefghijklmnopqrstuvwxyz0123456789-_", repeat=2)
+]
+DICE = random.Random(1)
+
+
+def stated(names: list[bytes], target: bytes = b"/v1/get") -> Callable[[], object]:
+    """A call of nobody's, well-formed, of which nothing is proved."""
+    scope = b"AKIDNOBODY/20261120/%b/execute-api/aws4_request" % REGION.encode()
+    listed = b";".join(sorted({*names, b"host", b"x-amz-date"}))
+    field = b"AWS4-HMAC-SHA256 Credential=%b, SignedHeaders=%b, Signature=%b" % (scope, listed, b"0" * 64)
+    sent = [
+        (b"host", b"x"),
+        (b"x-amz-date", DATE),
+        (b"authorization", field),
+        *((name, b"") for name in names),
+    ]
+    headers = Headers(sent)
+    return lambda: examine(b"POST", target, headers, b"", rules=Rules(REGION), now_seconds=NOW_SECONDS)
+
+
+def long_lists() -> Callable[[], object]:
+    return stated(DICE.sample(NAMES, 1400))
+
+
+def short_lists() -> Callable[[], object]:
+    return stated(DICE.sample(NAMES, 300))
+
+
+def long_targets() -> Callable[[], object]:
+    return stated([], b"/v1/get?%b" % b"%".join(DICE.sample(NAMES, 1400)))
+
+
+@pytest.mark.parametrize(
+    ("make", "calls", "most_mib"), [(long_lists, 40, 1), (short_lists, 600, 6), (long_targets, 200, 1)]
+)
+def test_what_many_strangers_state_takes_little_memory(make, calls, most_mib):
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(calls):
+            try:
+                make()()
+            except SignatureRefusal as refusal:
+                raise AssertionError(refusal.message) from refusal
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < most_mib * MIB
