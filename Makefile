@@ -14,6 +14,9 @@ help:
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
 	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
+	@echo "make fuzz    inputs led by coverage, FUZZ_SECONDS=60 for each target"
+	@echo "make audit   known vulnerabilities of what the image installs"
+	@echo "make lock, make licences   requirements.lock, LICENSES.md"
 
 run: $(VENV)/.run
 ifeq ($(CONFIG),config.example.yaml)
