@@ -6,8 +6,8 @@ Duties of every implementation, each proved by the conformance suite in
 - Any number of calls may run at once, from any number of replicas.
 - Each call is one atomic step on the store, `purge` and `list` excepted.
 - Absent is `None`; deleting the absent succeeds; every failure is a `BackendError`.
-- A call that raised may have been applied. The adapter may repeat `read`, `get`, `list` and `purge`, and the
-  others only where the store has said, or cannot know, that nothing was done.
+- A call that raised may have been applied. The adapter may repeat `read`, `get`, `list` and `purge`, the
+  others only if nothing was done: no connection was made, or the store said so.
 """
 
 from collections.abc import AsyncIterator
