@@ -1,4 +1,4 @@
-"""Design, section 5: one conformance suite over all stores and their decorators.
+"""One conformance suite over all stores and their decorators.
 
 An adapter's test class inherits `StoreConformance` and supplies `open_store`. A
 store that keeps real time also sets `window_ms` and `slack_ms`.

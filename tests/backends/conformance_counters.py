@@ -1,4 +1,4 @@
-"""Design, sections 3 and 5: what every window counter has to do."""
+"""What every window counter has to do."""
 
 import asyncio
 from secrets import token_hex

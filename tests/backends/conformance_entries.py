@@ -1,4 +1,4 @@
-"""Design, section 5: what every entry store has to do."""
+"""What every entry store has to do."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Design, section 5: what every record store has to do."""
+"""What every record store has to do."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Design, section 2: a store that fails five times in a row is left alone, but for one call a second."""
+"""A store that fails five times in a row is left alone, but for one call a second."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 5: a decorated store does everything that a store does."""
+"""A decorated store does everything that a store does."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

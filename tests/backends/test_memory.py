@@ -1,4 +1,4 @@
-"""Design, section 5: the memory store does what is asked of every store."""
+"""The memory store does what is asked of every store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

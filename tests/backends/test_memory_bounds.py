@@ -1,4 +1,4 @@
-"""Design, section 5: the memory store holds no more than `max_bytes` and collects what fell due."""
+"""The memory store holds no more than `max_bytes` and collects what fell due."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Design, section 5: the memory store's windows are given back once they closed."""
+"""The memory store's windows are given back once they closed."""
 
 from backends.memory.counters import MemoryWindowCounter
 

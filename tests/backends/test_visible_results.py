@@ -1,4 +1,4 @@
-"""Specification, sections 2 to 4: any sequence of operations shows what a plain dictionary would."""
+"""Any sequence of operations shows what a plain dictionary would."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Design, section 7: errors are JSON on standard error, exit codes tell their kind."""
+"""Errors are JSON on standard error, exit codes tell their kind."""
 
 import asyncio
 from contextlib import asynccontextmanager

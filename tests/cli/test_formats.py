@@ -1,4 +1,4 @@
-"""Design, section 7: runtime variables ready to source or to apply; credentials that AWS SDKs refresh."""
+"""Runtime variables ready to source or to apply; credentials that AWS SDKs refresh."""
 
 import json
 import re

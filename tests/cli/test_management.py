@@ -1,4 +1,4 @@
-"""Design, section 7: each management command is one call of the control listener, JSON on standard output."""
+"""Each management command is one call of the control listener, JSON on standard output."""
 
 import datetime as dt
 

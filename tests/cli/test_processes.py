@@ -1,4 +1,4 @@
-"""Design, section 7: the command as a shell runs it."""
+"""The command as a shell runs it."""
 
 import json
 import os

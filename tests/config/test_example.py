@@ -1,4 +1,4 @@
-"""Design, section 8: `config.example.yaml` shows every key once and starts as it is."""
+"""`config.example.yaml` shows every key once and starts as it is."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Design, section 8: what a file may leave out, and what its keys come to."""
+"""What a file may leave out, and what its keys come to."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Design, section 8: strings that come from the environment or from mounted files."""
+"""Strings that come from the environment or from mounted files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Design, section 8: each mistake is reported with its path; the report stands in the bad file's head."""
+"""Each mistake is reported with its path; the report stands in the bad file's head."""
 
 from pathlib import Path
 from typing import get_args

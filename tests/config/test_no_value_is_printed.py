@@ -1,4 +1,4 @@
-"""Design, section 8: no secret is printed, wherever in a file it stands and whatever is wrong with it."""
+"""No secret is printed, wherever in a file it stands and whatever is wrong with it."""
 
 import copy
 from collections.abc import Iterator

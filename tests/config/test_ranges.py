@@ -1,4 +1,4 @@
-"""Design, section 8: numbers out of range are mistakes; the numbers at both ends are not."""
+"""Numbers out of range are mistakes; the numbers at both ends are not."""
 
 from typing import Any
 

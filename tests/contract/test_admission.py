@@ -1,4 +1,4 @@
-"""Specification, sections 1, 3 and 7, and design, section 3, stage 5: which apps are served."""
+"""Which apps are served."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Specification, section 8, and design, section 3, stage 2: how large a body may be, to the byte."""
+"""How large a body may be, to the byte."""
 
 import json
 

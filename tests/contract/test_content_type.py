@@ -1,4 +1,4 @@
-"""Design, section 3 "Data rules": the media type and coding of a body."""
+"""The media type and coding of a body."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Specification, section 7, and design, section 3, stage 8: failures of ours."""
+"""Failures of ours."""
 
 import pytest
 

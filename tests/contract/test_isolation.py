@@ -1,4 +1,4 @@
-"""Specification, section 2: every table has a keyspace of its own."""
+"""Every table has a keyspace of its own."""
 
 from itertools import permutations
 

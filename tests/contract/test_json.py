@@ -1,4 +1,4 @@
-"""Design, section 3 "Data rules": which bodies are JSON objects, and which members of them count."""
+"""Which bodies are JSON objects, and which members of them count."""
 
 from time import perf_counter
 

@@ -1,4 +1,4 @@
-"""Specification, sections 2 and 8, and design, section 3 "Data rules": what a key is."""
+"""What a key is."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Specification, section 4: the three operations over HTTP."""
+"""The three operations over HTTP."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: which of several faults answers. Each row breaks one stage and stages behind it."""
+"""Which of several faults answers. Each row breaks one stage and stages behind it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Design, section 3: what every response carries, and the form of every error."""
+"""What every response carries, and the form of every error."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Specification, section 9, and design, section 3, stage 1: what is routed, and by which method."""
+"""What is routed, and by which method."""
 
 import pytest
 

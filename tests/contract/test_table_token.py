@@ -1,4 +1,4 @@
-"""Specification, section 5, and design, section 3, stage 4: how the table token is sent."""
+"""How the table token is sent."""
 
 import pytest
 

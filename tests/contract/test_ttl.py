@@ -1,4 +1,4 @@
-"""Specification, section 8, and design, section 3 "Data rules": time to live and `expiresAt`."""
+"""Time to live and `expiresAt`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Specification, sections 2 and 8, and design, section 3 "Data rules": values come back byte for byte."""
+"""Values come back byte for byte."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 6: who may manage, what is not a call, and what a failing store answers."""
+"""Who may manage, what is not a call, and what a failing store answers."""
 
 import pytest
 

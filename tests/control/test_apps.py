@@ -1,4 +1,4 @@
-"""Design, section 6: registering, showing, listing, suspending, resuming and removing apps over HTTP."""
+"""Registering, showing, listing, suspending, resuming and removing apps over HTTP."""
 
 import pytest
 

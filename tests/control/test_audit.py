@@ -1,4 +1,4 @@
-"""Design, section 6: every change is one audit log line: who, what, when; never a token."""
+"""Every change is one audit log line: who, what, when; never a token."""
 
 import json
 import logging

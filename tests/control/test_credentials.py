@@ -1,4 +1,4 @@
-"""Design, section 6: session credentials are issued for approved roles and bound to an app environment."""
+"""Session credentials are issued for approved roles and bound to an app environment."""
 
 import pytest
 

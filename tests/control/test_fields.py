@@ -1,4 +1,4 @@
-"""Design, section 6: each field is checked for type and range, each under its own code."""
+"""Each field is checked for type and range, each under its own code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 6: creating, listing, rotating and deleting tables over HTTP."""
+"""Creating, listing, rotating and deleting tables over HTTP."""
 
 import re
 

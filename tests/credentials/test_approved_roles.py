@@ -1,4 +1,4 @@
-"""Design, section 3: `approved_roles` are globs over role ARNs, matched part by part as by IAM's ArnLike."""
+"""`approved_roles` are globs over role ARNs, matched part by part as by IAM's ArnLike."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: of several master keys the first issues and all verify."""
+"""Of several master keys the first issues and all verify."""
 
 import pytest
 

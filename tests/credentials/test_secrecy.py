@@ -1,4 +1,4 @@
-"""Design, sections 1, 6 and 9: no secret, token, key or value in a log, a refusal or a printed object."""
+"""No secret, token, key or value in a log, a refusal or a printed object."""
 
 import logging
 

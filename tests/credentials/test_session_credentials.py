@@ -1,4 +1,4 @@
-"""Design, section 3: temporary credentials are issued, used, bound to an app environment, and expire."""
+"""Temporary credentials are issued, used, bound to an app environment, and expire."""
 
 import hmac
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Design, section 3: a session token that this gateway did not issue, word for word, is refused."""
+"""A session token that this gateway did not issue, word for word, is refused."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""Design, section 3: a proxy in front that has verified the signature, and everyone who pretends to be it."""
+"""A proxy in front that has verified the signature, and everyone who pretends to be it."""
 
 import json
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""Design, section 4: one read however many ask, unknown tokens remembered for a time and within bounds."""
+"""One read however many ask, unknown tokens remembered for a time and within bounds."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Design, section 4, seen by a function that calls: tables that are changed while they are used."""
+"""Tables that are changed while they are used."""
 
 from gateway.directory.tokens import new_token
 from tests.support.config import TABLE_TOKEN

@@ -1,4 +1,4 @@
-"""Design, section 4: a deleted table is unreachable at once, and its space is given back, crash or not."""
+"""A deleted table is unreachable at once, and its space is given back, crash or not."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Design, section 4: the old token is refused at once, or after the overlap that was asked for."""
+"""The old token is refused at once, or after the overlap that was asked for."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""Design, section 4: how long a change may go unnoticed. Two replicas share one record store."""
+"""How long a change may go unnoticed. Two replicas share one record store."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Design, section 4: names and number of tables, kept under any concurrency; what makes an app active."""
+"""Names and number of tables, kept under any concurrency; what makes an app active."""
 
 import asyncio
 

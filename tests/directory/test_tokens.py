@@ -1,4 +1,4 @@
-"""Design, section 4: tokens are unguessable, checked without the store, and kept as SHA-256 alone."""
+"""Tokens are unguessable, checked without the store, and kept as SHA-256 alone."""
 
 import re
 import string

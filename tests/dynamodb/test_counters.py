@@ -1,4 +1,4 @@
-"""Design, section 5, window counter: exact over replicas, whatever their clocks and the engine do."""
+"""Windows in DynamoDB are exact over replicas, whatever their clocks and the engine do."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Design, section 5: credentials are found where AWS SDKs find them, and do not get about."""
+"""Credentials are found where AWS SDKs find them, and do not get about."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Design, section 2: 500 ms an attempt and 2 s in all, whatever the other side does or leaves undone."""
+"""500 ms an attempt and 2 s in all, whatever the other side does or leaves undone."""
 
 import asyncio
 import socket

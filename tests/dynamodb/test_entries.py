@@ -1,4 +1,4 @@
-"""Design, sections 3 and 5: what users see of entries in DynamoDB, and what the table holds of them."""
+"""What users see of entries in DynamoDB, and what the table holds of them."""
 
 import asyncio
 from uuid import uuid4

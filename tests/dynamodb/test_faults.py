@@ -1,4 +1,4 @@
-"""Design, section 2: what DynamoDB refuses, what closing leaves behind, and what no log may hold."""
+"""What DynamoDB refuses, what closing leaves behind, and what no log may hold."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Design, section 5: credentials are fresh in time, and no call waits or fails for it."""
+"""Credentials are fresh in time, and no call waits or fails for it."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Design, section 2: each ends in the right code, in time, and in a log that says why and nothing secret."""
+"""Each failure of DynamoDB ends in the right code, in time, and in a log that says why and nothing secret."""
 
 import asyncio
 import json

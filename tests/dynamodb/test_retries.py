@@ -1,4 +1,4 @@
-"""Design, section 2: what is repeated, how often, and what never is."""
+"""What is repeated, how often, and what never is."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Design, section 5: the DynamoDB store does what is asked of every store, on every engine there is."""
+"""The DynamoDB store does what is asked of every store, on every engine there is."""
 
 import pytest
 

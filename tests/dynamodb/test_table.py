@@ -1,4 +1,4 @@
-"""Design, section 5: the table is made or verified, what is wrong has a name, and mending it is noticed."""
+"""The table is made or verified, what is wrong has a name, and mending it is noticed."""
 
 import asyncio
 import json

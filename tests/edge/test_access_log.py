@@ -1,4 +1,4 @@
-"""Design, section 9: one JSON line per request when switched on; never a token, secret, key or value."""
+"""One JSON line per request when switched on; never a token, secret, key or value."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Design, section 2: caps on connections and on calls in flight, and clients that are slow on purpose."""
+"""Caps on connections and on calls in flight, and clients that are slow on purpose."""
 
 import asyncio
 import socket

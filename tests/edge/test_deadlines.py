@@ -1,4 +1,4 @@
-"""Design, section 2: deadlines for the head, the body and an idle connection."""
+"""Deadlines for the head, the body and an idle connection."""
 
 import asyncio
 from time import perf_counter

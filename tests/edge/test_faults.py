@@ -1,4 +1,4 @@
-"""Specification, section 7: a fault inside the edge itself is 500, with nothing told and one line logged."""
+"""A fault inside the edge itself is 500, with nothing told and one line logged."""
 
 
 class Broken:

@@ -1,4 +1,4 @@
-"""Design, section 3, stage 2: a body that is too large is refused before it is read; `Expect`."""
+"""A body that is too large is refused before it is read; `Expect`."""
 
 import asyncio
 import resource

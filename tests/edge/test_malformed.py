@@ -1,4 +1,4 @@
-"""Design, section 3: what the HTTP parser refuses is 400 `bad_request`, in JSON, and ends the connection."""
+"""What the HTTP parser refuses is 400 `bad_request`, in JSON, and ends the connection."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Design, sections 2 and 3: forms of HTTP that are legal, and rare."""
+"""Forms of HTTP that are legal, and rare."""
 
 import pytest
 

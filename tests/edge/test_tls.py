@@ -1,4 +1,4 @@
-"""Design, section 2 and 8: the data listener over TLS, with a deadline for the handshake."""
+"""The data listener over TLS, with a deadline for the handshake."""
 
 import asyncio
 import os

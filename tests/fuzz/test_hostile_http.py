@@ -1,4 +1,4 @@
-"""Design, sections 2 and 3: any input at all gives 4xx in JSON, never 5xx, and harms nobody else."""
+"""Any input at all gives 4xx in JSON, never 5xx, and harms nobody else."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""Design, section 2: requests spoilt on the wire are refused in JSON, or not answered, and harm nobody."""
+"""Requests spoilt on the wire are refused in JSON, or not answered, and harm nobody."""
 
 import asyncio
 import signal

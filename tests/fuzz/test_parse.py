@@ -1,4 +1,4 @@
-"""Design, section 3 "Data rules": bodies are judged as the standard library judges them, for any input."""
+"""Bodies are judged as the standard library judges them, for any input."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Design, section 2: a thousand hostile clients are got rid of in time, and good ones do not notice them."""
+"""A thousand hostile clients are got rid of in time, and good ones do not notice them."""
 
 import asyncio
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Design, section 2: connections never use up the process's files, so that probes are always answered."""
+"""Connections never use up the process's files, so that probes are always answered."""
 
 import json
 

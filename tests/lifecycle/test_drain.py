@@ -1,4 +1,4 @@
-"""Design, section 2: SIGTERM ends a replica without failing a request. Each test runs a real process."""
+"""SIGTERM ends a replica without failing a request. Each test runs a real process."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Design, sections 2 and 3: what does not finish within the grace is answered 503 shutting_down."""
+"""What does not finish within the grace is answered 503 shutting_down."""
 
 import asyncio
 

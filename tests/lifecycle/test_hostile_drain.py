@@ -1,4 +1,4 @@
-"""Design, section 2: clients that misbehave do not keep a draining replica, nor fail those that behave."""
+"""Clients that misbehave do not keep a draining replica, nor fail those that behave."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Design, section 2: SIGINT, a terminal's Ctrl-C, finishes calls in flight and does not wait for traffic."""
+"""SIGINT, a terminal's Ctrl-C, finishes calls in flight and does not wait for traffic."""
 
 import signal
 import time

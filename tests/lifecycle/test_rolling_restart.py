@@ -1,4 +1,4 @@
-"""Design, section 2: while replicas on one port replace each other no request fails or goes uncounted."""
+"""While replicas on one port replace each other no request fails or goes uncounted."""
 
 import ssl
 from pathlib import Path

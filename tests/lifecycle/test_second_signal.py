@@ -1,4 +1,4 @@
-"""Design, section 2: a second signal ends a replica at once, whatever the first one has it wait for."""
+"""A second signal ends a replica at once, whatever the first one has it wait for."""
 
 import signal
 import time

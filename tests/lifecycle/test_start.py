@@ -1,4 +1,4 @@
-"""Design, sections 2 and 7: starting, and what keeps a replica from it."""
+"""Starting, and what keeps a replica from it."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Design, section 2: a call whose store is stuck at SIGTERM is answered or refused within the grace."""
+"""A call whose store is stuck at SIGTERM is answered or refused within the grace."""
 
 import asyncio
 import time

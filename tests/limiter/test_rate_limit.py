@@ -1,4 +1,4 @@
-"""Design, section 3: the rate limit by itself: order of budgets, remembered verdicts, a dead counter."""
+"""The rate limit by itself: order of budgets, remembered verdicts, a dead counter."""
 
 import asyncio
 

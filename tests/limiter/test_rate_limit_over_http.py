@@ -1,4 +1,4 @@
-"""Specification, section 8, and design, section 3: the rate limit as callers meet it."""
+"""The rate limit as callers meet it."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Design, section 3: any sequence of charges sees the windows that the contract describes."""
+"""Any sequence of charges sees the windows that the contract describes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Design, section 9: three paths of metrics, in steps that let the loop breathe, without a secret."""
+"""Three paths of metrics, in steps that let the loop breathe, without a secret."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Design, section 9: every call of a store is timed, and its failure is counted and passed on."""
+"""Every call of a store is timed, and its failure is counted and passed on."""
 
 import pytest
 

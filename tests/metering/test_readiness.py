@@ -1,4 +1,4 @@
-"""Design, section 9: liveness and readiness."""
+"""Liveness and readiness."""
 
 import pytest
 

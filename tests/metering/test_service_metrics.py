@@ -1,4 +1,4 @@
-"""Design, section 9: the service's own metrics."""
+"""The service's own metrics."""
 
 import asyncio
 

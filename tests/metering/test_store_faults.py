@@ -1,4 +1,4 @@
-"""Design, section 1: who is on call sees which store fails, and is not buried in lines."""
+"""Who is on call sees which store fails, and is not buried in lines."""
 
 import logging
 

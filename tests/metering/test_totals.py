@@ -1,4 +1,4 @@
-"""Design, section 9: usage counted equals requests answered, whatever was asked."""
+"""Usage counted equals requests answered, whatever was asked."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Design, section 9: usage is counted exactly, by outcome and in bytes of bodies."""
+"""Usage is counted exactly, by outcome and in bytes of bodies."""
 
 import json
 

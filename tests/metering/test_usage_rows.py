@@ -1,4 +1,4 @@
-"""Design, section 9: series are capped, totals stay true, idle series go."""
+"""Series are capped, totals stay true, idle series go."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 5: replicas that share a Redis Cluster whose slots move."""
+"""Replicas that share a Redis Cluster whose slots move."""
 
 import asyncio
 import re

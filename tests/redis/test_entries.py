@@ -1,4 +1,4 @@
-"""Design, sections 3 and 5: what users see of entries in Redis, and what Redis holds of them."""
+"""What users see of entries in Redis, and what Redis holds of them."""
 
 import asyncio
 import struct

@@ -1,4 +1,4 @@
-"""Design, section 5: names in Redis are injective."""
+"""Names in Redis are injective."""
 
 import pytest
 from hypothesis import assume, given

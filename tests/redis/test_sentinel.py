@@ -1,4 +1,4 @@
-"""Design, section 5: replicas that share a Redis whose master changes."""
+"""Replicas that share a Redis whose master changes."""
 
 import asyncio
 from contextlib import contextmanager, suppress

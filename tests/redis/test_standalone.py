@@ -1,4 +1,4 @@
-"""Design, section 5: replicas that share one Redis server."""
+"""Replicas that share one Redis server."""
 
 import pytest
 

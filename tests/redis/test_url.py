@@ -1,4 +1,4 @@
-"""Design, section 5: the forms of a Redis URL."""
+"""The forms of a Redis URL."""
 
 import pytest
 

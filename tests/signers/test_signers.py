@@ -1,4 +1,4 @@
-"""Specification, section 5, layer 1: unmodified Signature V4 clients put, get and delete."""
+"""Unmodified Signature V4 clients put, get and delete."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: any input at all gives 4xx, never 5xx."""
+"""Any input at all gives 4xx, never 5xx."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

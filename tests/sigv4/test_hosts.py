@@ -1,4 +1,4 @@
-"""Design, section 3: `public_hosts` bounds the hosts that a signature may be for."""
+"""`public_hosts` bounds the hosts that a signature may be for."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: where several faults apply, the first one of a fixed order answers."""
+"""Where several faults apply, the first one of a fixed order answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: the signature covers the body as it was on the wire, and nothing stands in for it."""
+"""The signature covers the body as it was on the wire, and nothing stands in for it."""
 
 import gzip
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Design, section 3: only who has the secret can sign, and a refusal gives nothing away."""
+"""Only who has the secret can sign, and a refusal gives nothing away."""
 
 import pytest
 

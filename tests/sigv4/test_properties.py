@@ -1,4 +1,4 @@
-"""Design, section 3: whatever botocore signs verifies, and no part of it can be changed afterwards."""
+"""Whatever botocore signs verifies, and no part of it can be changed afterwards."""
 
 import string
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Design, section 3: a query string must be covered by the signature and is otherwise ignored."""
+"""A query string must be covered by the signature and is otherwise ignored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: region, service, scope and time of a signature."""
+"""Region, service, scope and time of a signature."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: the Authorization header's presence and shape."""
+"""The Authorization header's presence and shape."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3: which headers must be signed, and how SignedHeaders must list them."""
+"""Which headers must be signed, and how SignedHeaders must list them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Design, section 3, signature rules: every case of the AWS test suite that HTTP can carry."""
+"""Every case of the AWS test suite that HTTP can carry."""
 
 import json
 from urllib.parse import quote_from_bytes
