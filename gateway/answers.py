@@ -27,7 +27,7 @@ _MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOU
 
 
 def render(outcome: Outcome) -> Answer:
-    """The success that an outcome is. Specification, section 4."""
+    """The success that an outcome is."""
     match outcome:
         case Stored():
             return _STORED

@@ -1,4 +1,4 @@
-"""A replica's life: listen, keep house, drain, end. Design, section 2.
+"""A replica's life: listen, keep house, drain, end.
 
 SIGTERM   not ready, answers close their connections; the listener closes after
           `drain_seconds`; calls in flight finish; the ops listener stays until

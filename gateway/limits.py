@@ -1,4 +1,4 @@
-"""The specification's numbers (section 8). Configuration may lower them, never raise them."""
+"""The service's numbers. Configuration may lower them, never raise them."""
 
 from msgspec import Struct
 

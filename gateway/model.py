@@ -12,7 +12,7 @@ from backends.interface import Keyspace
 from gateway.headers import Headers
 
 SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
-"""Specification, section 1. Any other type (static `web`) may be registered but is never served."""
+"""Those that are served. Any other type (static `web`) may be registered and is refused at admission."""
 
 
 class Operation(StrEnum):

@@ -1,4 +1,4 @@
-"""Stage 7: from a body to an operation that is valid by construction. Specification sections 2, 4 and 8.
+"""Stage 7: from a body to an operation that is valid by construction.
 
 The order of checks is contract: content type, JSON, key, value, TTL. A value is
 never decoded: it is checked to be JSON and kept as the bytes that were sent.

@@ -1,6 +1,6 @@
 """The order of policies. Read `serve` from top to bottom: that is the contract.
 
-Route and body size are checked before, by the HTTP edge (design, stages 1 and 2).
+Route and body size are checked before, by the HTTP edge.
 """
 
 import logging

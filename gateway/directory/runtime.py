@@ -1,4 +1,4 @@
-"""What an app is told about its tables: the runtime variables of the specification's section 1."""
+"""What an app is told about its tables: its function's runtime variables."""
 
 from typing import Any
 

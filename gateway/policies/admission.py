@@ -1,4 +1,4 @@
-"""Whether a proved caller may use this binding now. Specification sections 1, 3 and 7."""
+"""Whether a proved caller may use this binding now."""
 
 from gateway.errors import BindingInactive, CallerNotApproved, UnsupportedAppType
 from gateway.model import SUPPORTED_APP_TYPES, Binding, Caller, Grant

@@ -1,4 +1,4 @@
-"""Layer 1: who calls. Specification section 5, layer 1; rules in `gateway.sigv4`."""
+"""Layer 1: who calls. The rules are in `gateway.sigv4`."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Layer 2: which table. Specification section 5, layer 2."""
+"""Layer 2: which table."""
 
 from typing import Protocol
 
