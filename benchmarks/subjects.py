@@ -43,9 +43,12 @@ class Subject(Struct, frozen=True):
 
 def subjects(folder: Path, redis_port: int) -> list[Subject]:
     """The first is what the others are compared with."""
-    lacking = partial(_lacking, redis.PROGRAM)
+    bare = Subject("bare aiohttp", gateways.bare, _bare_exchanges)
+    return [bare, *_gateways(folder, redis_port), *_peers(folder, redis_port)]
+
+
+def _gateways(folder: Path, redis_port: int) -> list[Subject]:
     return [
-        Subject("bare aiohttp", gateways.bare, _bare_exchanges),
         Subject(
             "gateway on memory",
             partial(gateways.running_gateway, folder, ON_MEMORY),
@@ -57,7 +60,7 @@ def subjects(folder: Path, redis_port: int) -> list[Subject]:
             partial(gateways.running_gateway, folder, on_redis(redis_port)),
             signed_exchanges,
             _GATEWAY,
-            lacking(),
+            _lacking(redis.PROGRAM),
         ),
         Subject(
             "gateway on DynamoDB (answers at once)",
@@ -73,6 +76,12 @@ def subjects(folder: Path, redis_port: int) -> list[Subject]:
             _GATEWAY,
             is_peer=True,
         ),
+    ]
+
+
+def _peers(folder: Path, redis_port: int) -> list[Subject]:
+    lacking = partial(_lacking, redis.PROGRAM)
+    return [
         Subject(
             "webdis on the same Redis",
             partial(_webdis, folder, redis_port),
