@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.billing.site import Place, Site
+from tests.support.ports import free_port
 from tests.support.prometheus import PrometheusServer
 from tests.support.redis import RedisServer
 
@@ -20,6 +21,15 @@ def redis():
         yield server
 
 
+def different_ports():
+    """A port that two places share would be scraped by both servers, and a drain waits for one of them."""
+    taken = set()
+    while True:
+        if (port := free_port()) not in taken:
+            taken.add(port)
+            yield port
+
+
 @pytest.fixture(scope="module")
 def watched():
     """By the arrangement of scrapes: a Prometheus, and the places that it watches from the start.
@@ -30,7 +40,8 @@ def watched():
         "together": PrometheusServer(TOGETHER),
         "apart": PrometheusServer(APART, flags=[f"--query.max-samples={FEW_SAMPLES}"]),
     }
-    places = {name: [Place() for _ in range(PLACES)] for name in servers}
+    ports = different_ports()
+    places = {name: [Place(next(ports), next(ports)) for _ in range(PLACES)] for name in servers}
     with ExitStack() as running:
         for name, server in servers.items():
             server.scrape(*(place.ops_url for place in places[name]))

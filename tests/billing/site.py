@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.billing.traffic import APPS, Bill
 from tests.support.config import BASE, merged
 from tests.support.gateway import Gateway
 from tests.support.load import client_of
-from tests.support.ports import HOST, free_port
+from tests.support.ports import HOST
 from tests.support.process import GatewayProcess
 from tests.support.prometheus import PrometheusServer
 from tests.support.redis import RedisServer
@@ -33,8 +33,8 @@ SHUTDOWN = {"drain_seconds": 0.2, "grace_seconds": 20}
 class Place:
     """Where a gateway may listen."""
 
-    data_port: int = field(default_factory=free_port)
-    ops_port: int = field(default_factory=free_port)
+    data_port: int
+    ops_port: int
 
     @property
     def ops_url(self) -> str:
