@@ -64,8 +64,7 @@ class Reloader:
         try:
             restart = self._put_in_force(*await asyncio.to_thread(self._read))
         except InvalidConfiguration as error:
-            problems = [{"path": problem.path, "problem": problem.problem} for problem in error.problems]
-            self._fail(problems)
+            self._fail(error.report)
         except UnusableCertificate:
             self._fail([{"path": "listen.data.tls", "problem": "cannot be used"}])
         except Exception as fault:

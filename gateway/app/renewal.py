@@ -8,7 +8,7 @@ from gateway.app.callers import Callers, build_callers
 from gateway.app.stores import Stores
 from gateway.config.contradictions import find_contradictions
 from gateway.config.declaring import declared_apps
-from gateway.config.problems import InvalidConfiguration, Problems
+from gateway.config.problems import Problems
 from gateway.config.settings import Settings
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
@@ -50,8 +50,7 @@ class Renewal(Struct):
         settings = msgspec.structs.replace(self.settings, **changes)
         problems = Problems()
         find_contradictions(settings, problems)
-        if problems.found:
-            raise InvalidConfiguration(problems.one_per_path())
+        problems.raise_any()
         return Renewed(file, settings, build_callers(settings, self.clock), build_declared(settings))
 
     def put_in_force(self, renewed: Renewed) -> list[str]:

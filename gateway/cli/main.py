@@ -61,9 +61,8 @@ def _load(file: ConfigurationFile) -> Settings:
     try:
         return file.load()
     except InvalidConfiguration as error:
-        problems = [{"path": problem.path, "problem": problem.problem} for problem in error.problems]
         raise CommandFailed(
-            Exit.INVALID, "invalid_configuration", config=str(file), problems=problems
+            Exit.INVALID, "invalid_configuration", config=str(file), problems=error.report
         ) from None
 
 

@@ -37,8 +37,7 @@ def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Sett
     except RecursionError:  # by depth, or by an alias of a mapping inside itself
         raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
     _add_contradictions(settings, tree, problems)
-    if problems.found:
-        raise InvalidConfiguration(problems.one_per_path())
+    problems.raise_any()
     return _with_default_control_token(settings, environ)
 
 

@@ -32,12 +32,13 @@ class Problems:
         """Note a mistake."""
         self.found.append(Problem(path or "(file)", problem))
 
-    def one_per_path(self) -> list[Problem]:
-        """The first mistake at each path, in the order of the paths."""
+    def raise_any(self) -> None:
+        """Raise InvalidConfiguration with the first mistake at each path, in the order of the paths."""
         first: dict[str, Problem] = {}
         for problem in self.found:
             first.setdefault(problem.path, problem)
-        return sorted(first.values())
+        if first:
+            raise InvalidConfiguration(sorted(first.values()))
 
 
 class InvalidConfiguration(Exception):
@@ -46,3 +47,8 @@ class InvalidConfiguration(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(f"{len(problems)} problem(s) in the configuration")
         self.problems = problems
+
+    @property
+    def report(self) -> list[dict[str, str]]:
+        """All of them, as the command line and the log show them."""
+        return [{"path": problem.path, "problem": problem.problem} for problem in self.problems]
