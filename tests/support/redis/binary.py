@@ -1,12 +1,10 @@
 """The redis-server that tests run, and what it can do."""
 
 import functools
-import os
 import re
 import shutil
 import subprocess
 import sysconfig
-from typing import NoReturn
 
 import pytest
 
@@ -32,13 +30,6 @@ def server_version() -> tuple[int, ...]:
 def speaks_tls() -> bool:
     """Without a certificate none starts, but only one that was built without TLS dislikes the directive."""
     return "Bad directive" not in _output("--port", "0", "--tls-port", "1")
-
-
-def not_covered(reason: str) -> NoReturn:
-    """Skip what this machine's Redis cannot show; in CI nothing may go unshown."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _output(*arguments: str) -> str:

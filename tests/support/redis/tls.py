@@ -6,8 +6,9 @@ from pathlib import Path
 
 import trustme
 
+from tests.support.coverage import not_covered
 from tests.support.ports import HOST
-from tests.support.redis.binary import not_covered, speaks_tls
+from tests.support.redis.binary import speaks_tls
 from tests.support.redis.observer import Observer
 from tests.support.redis.server import Directive, RedisServer
 
