@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from backends.breaker import Breaker
 from backends.clock import Clock
 from backends.errors import BackendError, StoreFull
+from backends.redis.cluster import ClusterOfMasters
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
@@ -19,7 +20,7 @@ from backends.redis.entries import RedisEntryStore
 from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
 from backends.redis.server import Server
-from backends.redis.topology import ClusterOfMasters, OneMaster, Topology
+from backends.redis.topology import OneMaster, Topology
 from backends.redis.url import Address, Layout, RedisUrl, parse_url
 from backends.settings import RedisSettings
 

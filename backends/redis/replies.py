@@ -26,6 +26,10 @@ class PartlyRefused(BackendUnavailable):
     """The server refuses writes, or a slot, for now; other calls it answers."""
 
 
+class NotServed(PartlyRefused):
+    """The node knows of no master for the slot, or finds its cluster out of order; nothing was done."""
+
+
 class NotMaster(PartlyRefused):
     """The server has become a replica: another one may be the master."""
 
@@ -45,7 +49,7 @@ class Redirected(BackendMisconfigured):
 
 _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "BUSY": (BackendUnavailable, "runs a script that does not end"),
-    "CLUSTERDOWN": (PartlyRefused, "its cluster does not serve this slot"),
+    "CLUSTERDOWN": (NotServed, "its cluster does not serve this slot"),
     "DENIED": (BackendMisconfigured, "runs in protected mode"),
     "LOADING": (BackendUnavailable, "is loading its data"),
     "MASTERDOWN": (BackendUnavailable, "has lost its master"),

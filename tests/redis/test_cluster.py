@@ -180,3 +180,17 @@ async def test_a_purge_right_after_the_start_purges(cluster, store):
     finally:
         await late.close()
     assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0
+
+
+async def test_a_moment_in_which_a_slot_has_no_master_fails_no_call(cluster, store):
+    """A node that hears of the old master's new role before it hears of the new master is in this state."""
+    tag = f"{{{token_hex(4)}}}"
+    slot = cluster.slot_of(tag)
+    owner = cluster.owner_of(slot)
+    async with traffic(store, [f"{tag}{number}" for number in range(6)]) as running:
+        owner.command("CLUSTER", "DELSLOTS", slot)
+        asyncio.get_running_loop().call_later(0.1, owner.command, "CLUSTER", "ADDSLOTS", slot)
+        await running.until_served()
+    await asyncio.to_thread(cluster.wait_until_whole)
+    assert running.faults == []
+    assert running.lost == []
