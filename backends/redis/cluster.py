@@ -167,8 +167,12 @@ class ClusterOfMasters:
         if self._fault is not None:
             log.info("the cluster is known")
         self._fault = None
-        self._owners = [None if owner is None else self._server_at(owner) for owner in owners]
-        for address in self._servers.keys() - set(owners):
+        self._owners = [
+            previous if owner is None else self._server_at(owner)
+            for owner, previous in zip(owners, self._owners, strict=True)
+        ]  # who served a slot that nobody serves for the moment knows first who will
+        in_use = set(self._owners)
+        for address in [each for each, server in self._servers.items() if server not in in_use]:
             retiring = asyncio.create_task(_retire(self._servers.pop(address)))
             self._retiring.add(retiring)
             retiring.add_done_callback(self._retiring.discard)
