@@ -1,7 +1,8 @@
 """Bindings as the data plane sees them: cached, with a bound on how stale they may be.
 
 A binding read from the store is used for `cache_ttl_ms` and then read again, by
-one request however many wait for it. While the store is down, what was known
+one request however many wait for it. A token never changes its app, so only the
+app's record is read again, and decoded only if it was changed. While the store is down, what was known
 keeps working for `stale_ttl_ms` after it would have been read again; unknown tokens get AuthUnavailable.
 """
 
@@ -34,7 +35,10 @@ class CacheCounts(Struct):
 
 
 class _Known(Struct):
+    """`version` is that of the app's record."""
+
     binding: Binding
+    version: str
     fresh_until_ms: int
     stale_until_ms: int
 
@@ -162,30 +166,36 @@ class CachedBindings:
 
     async def _read_and_keep(self, digest: bytes) -> Binding | None:
         try:
-            binding = await self._read(digest)
+            version, binding = await self._read(digest)
             if self._reading.get(digest) is asyncio.current_task():
-                self._keep(digest, binding)
+                self._keep(digest, version, binding)
             return binding
         finally:
             if self._reading.get(digest) is asyncio.current_task():
                 del self._reading[digest]
 
-    async def _read(self, digest: bytes) -> Binding | None:
-        sha256 = digest.hex()
-        pointer = await self._records.read(token_name(sha256))
-        if pointer is None:
-            return None
-        record = await self._records.read(app_name(decode(pointer, TokenRecord).environment))
+    async def _read(self, digest: bytes) -> tuple[str, Binding | None]:
+        """The binding, and the version of the record that says so."""
+        known, sha256 = self._known.get(digest), digest.hex()
+        environment = await self._environment_of(sha256) if known is None else known.binding.environment
+        record = None if environment is None else await self._records.read(app_name(environment))
         if record is None:
-            return None
-        return binding_of(decode(record, AppRecord), sha256, self._default_limit)
+            return "", None
+        if known is not None and known.version == record.version:
+            return record.version, known.binding
+        return record.version, binding_of(decode(record, AppRecord), sha256, self._default_limit)
 
-    def _keep(self, digest: bytes, binding: Binding | None) -> None:
+    async def _environment_of(self, sha256: str) -> Environment | None:
+        pointer = await self._records.read(token_name(sha256))
+        return None if pointer is None else decode(pointer, TokenRecord).environment
+
+    def _keep(self, digest: bytes, version: str, binding: Binding | None) -> None:
         now_ms = self._clock.monotonic_ms()
         if binding is None:
             self._known.pop(digest, None)
             self._unknown_until_ms[digest] = now_ms + self._cache_ttl_ms
         else:
+            fresh_until_ms = now_ms + self._cache_ttl_ms
             self._known[digest] = _Known(
-                binding, now_ms + self._cache_ttl_ms, now_ms + self._cache_ttl_ms + self._stale_ttl_ms
+                binding, version, fresh_until_ms, fresh_until_ms + self._stale_ttl_ms
             )

@@ -22,7 +22,7 @@ async def test_a_thousand_lookups_at_once_read_each_record_once(region, replica,
     assert sorted(name.split("/")[0] for _, name in region.faults.calls) == ["app", "token"]
 
 
-async def test_a_thousand_lookups_of_an_expired_binding_read_each_record_once(region, replica):
+async def test_a_thousand_lookups_of_an_expired_binding_read_the_apps_record_once(region, replica):
     token = await replica.create()
     await replica.knows(token)
     region.clock.advance(CACHE_TTL_MS)
@@ -32,7 +32,33 @@ async def test_a_thousand_lookups_of_an_expired_binding_read_each_record_once(re
     await asyncio.sleep(0)
     region.faults.gate.set()
     assert all(await asyncio.gather(*lookups))
-    assert region.faults.count("read") == 2
+    assert [name.split("/")[0] for _, name in region.faults.calls] == ["app"]
+
+
+async def test_an_expired_binding_whose_app_was_not_changed_is_not_made_anew(region, replica):
+    token = await replica.create()
+    before = await replica.bindings.resolve(token.encode())
+    region.clock.advance(CACHE_TTL_MS)
+    assert await replica.bindings.resolve(token.encode()) is before
+
+
+async def test_an_expired_binding_whose_app_was_changed_elsewhere_is_made_anew(region, replica, other):
+    token = await replica.create()
+    before = await replica.bindings.resolve(token.encode())
+    await other.directory.suspend(SHOP)
+    region.clock.advance(CACHE_TTL_MS)
+    after = await replica.bindings.resolve(token.encode())
+    assert (before.active, after.active) == (True, False)
+
+
+async def test_an_expired_binding_whose_app_was_removed_and_made_again_is_gone(region, replica, other):
+    token = await replica.create()
+    assert await replica.knows(token)
+    await other.directory.remove(SHOP)
+    await other.register()
+    await other.create()
+    region.clock.advance(CACHE_TTL_MS)
+    assert not await replica.knows(token)
 
 
 async def test_a_thousand_lookups_that_fail_ask_once_and_all_learn_it(region, replica, other):
