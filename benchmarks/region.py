@@ -74,9 +74,9 @@ def _redis_rows(region: Region, tenants: Tenants) -> list[list[str]]:
     return [
         [
             "commands of Redis per second",
-            f"{number(2 * region.peak_per_second + 2 * region.peak_lookups)} at the peak",
+            f"{number(2 * region.peak_per_second + region.peak_lookups)} at the peak",
             (
-                "two per request, and two per lookup of a binding (at most one per request, and one per "
+                "two per request, and one to read a binding again (at most one per request, and one per "
                 "token, replica and 10 s)"
             ),
         ],
@@ -89,14 +89,14 @@ def _redis_rows(region: Region, tenants: Tenants) -> list[list[str]]:
 
 
 def _dynamodb_rows(region: Region) -> list[list[str]]:
-    read = region.mean_per_second / 2 + 2 * region.mean_lookups
+    read = region.mean_per_second / 2 + region.mean_lookups
     return [
         [
             "DynamoDB, units per second",
             f"{number(region.mean_per_second * 2)} written, {number(read)} read (mean)",
             (
                 "half puts of 1 KiB (2 units and 1 to count), half gets (1 and 1), strong reads; "
-                "two read per lookup of a binding"
+                "one to read a binding again"
             ),
         ],
         [

@@ -1,6 +1,6 @@
 """Whether a request costs more where there are more tenants, larger values, more replicas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
@@ -17,14 +17,19 @@ from benchmarks.signed import signed_exchanges
 from benchmarks.tenants import exchanges_of, make_tenants
 
 _MAX_REPLICAS = 2
+_KEPT_SECONDS = 3600
 
 
 class Tenants(Struct, frozen=True):
-    """`first` reads every binding from the store; `rest_share` is of a core, while there are no requests."""
+    """`first` finds every token in the store, `then` reads every binding again, `kept` reads none.
+
+    `rest_share` is of a core, while there are no requests.
+    """
 
     tenants: int
     first: Closed
     then: Closed
+    kept: Closed
     resident_bytes: int
     redis_bytes: int
     rest_share: float
@@ -66,7 +71,18 @@ def measure_tenants(folder: Path, plan: Plan) -> Iterator[Tenants]:
                 exchanges = exchanges_of(tokens, server.port)
                 first = measure_throughput(server, exchanges, 0.0)
                 then = measure_throughput(server, exchanges, plan.closed_seconds)
-                yield Tenants(count, first, then, server.resident_bytes(), redis_bytes, rest_share)
+                resident_bytes = server.resident_bytes()
+            kept = _kept(folder, on_redis(redis_port), tokens, plan)
+            yield Tenants(count, first, then, kept, resident_bytes, redis_bytes, rest_share)
+
+
+def _kept(folder: Path, store: Store, tokens: Sequence[str], plan: Plan) -> Closed:
+    """What a request costs where no binding has to be read."""
+    config = gateways.write_config(folder, store, directory={"cache_ttl_seconds": _KEPT_SECONDS})
+    with gateways.running_file(config) as server:
+        exchanges = exchanges_of(tokens, server.port)
+        measure_throughput(server, exchanges, 0.0)
+        return measure_throughput(server, exchanges, plan.closed_seconds)
 
 
 def _rest_share(server: Server, seconds: float) -> float:
