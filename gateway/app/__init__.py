@@ -28,7 +28,7 @@ from gateway.edge.server import Handler
 from gateway.execution import Executor
 from gateway.health import Health
 from gateway.limits import Limits
-from gateway.metering.exposition import Exposition
+from gateway.metering.exposition import START_TIME, Exposition
 from gateway.metering.meter import Meter, OpenMeter
 from gateway.metering.service import ServiceMetrics
 from gateway.metering.usage import KnownTables, Usage
@@ -83,6 +83,7 @@ async def build_app(
     credential_calls = CredentialCalls(callers.issuer)
     control = _control(settings, directory, credential_calls, side_responder)
     _watch(metrics, bindings, usage, health)
+    _show_start(metrics, clock)
     return App(
         settings=settings,
         clock=clock,
@@ -230,6 +231,12 @@ def _watch(metrics: ServiceMetrics, bindings: CachedBindings, usage: Usage, heal
     )
     metrics.watch_gauge("kvs_draining", "1 from SIGTERM to the end.", lambda: health.draining)
     metrics.watch_dependencies(health.dependencies, health.clock_leads)
+
+
+def _show_start(metrics: ServiceMetrics, clock: Clock) -> None:
+    """After all scrapes of who was here before, and before any of this replica: nothing listens yet."""
+    started_seconds = clock.wall_ms() / 1000
+    metrics.watch_gauge(START_TIME, "When counting began, in Unix seconds.", lambda: started_seconds)
 
 
 def _ms(seconds: float) -> int:

@@ -2,11 +2,12 @@
 
 Usage and start times may be scraped apart (`/metrics/usage`, `/metrics/service`), so a scrape's epoch is
 read from the start times before and after it. Where these differ, the process changed in between, and the
-later one's start says when. That is exact to about a second: around it the counters have to tell.
+later one's start says when. Clocks differ, so around it the counters are asked first.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from itertools import groupby, zip_longest
 from operator import itemgetter
 
 from gateway.billing.samples import Labels, Series
@@ -16,7 +17,7 @@ REACH_MS = 300_000
 
 _DOUBT_BEFORE_MS = 1_000
 _DOUBT_AFTER_MS = 2_000
-"""Linux tells starts in whole seconds since a moment that is itself rounded down; clocks differ a little."""
+"""How far the clocks of gateway and Prometheus may be apart."""
 
 
 class Starts:
@@ -60,11 +61,18 @@ def epochs_of(
     """The epoch of each scrape, in the order of time; None where it is not known.
 
     `previous` is the epoch of the scrape before; `fell` tells whether counters of the target were lower in a
-    scrape than before. In doubt a scrape is the later process' from the first on that shows lower ones.
+    scrape than before. In doubt the later process begins with the first scrape that shows lower ones; where
+    none does, the later one may have overtaken the earlier, and its start alone tells.
     """
-    epochs = {}
-    for time_ms in times_ms:
-        earlier, later = starts.around(time_ms)
-        is_later = earlier != later and (previous == later or fell(time_ms))
-        previous = epochs[time_ms] = later if is_later else earlier
+    epochs: dict[int, int | None] = {}
+    stretches = [(around, list(times)) for around, times in groupby(times_ms, starts.around)]
+    for ((earlier, later), stretch), after in zip_longest(stretches, stretches[1:]):
+        began_ms: float = later or 0
+        if later not in (earlier, previous):
+            is_first_of_earlier = None not in (earlier, previous) and previous != earlier
+            candidates = stretch[1:] if is_first_of_earlier else stretch
+            next_ms = after[1][:1] if after and after[0] == (later, later) else []
+            began_ms = next(filter(fell, [*candidates, *next_ms]), began_ms)
+        for time_ms in stretch:
+            previous = epochs[time_ms] = later if previous == later or time_ms >= began_ms else earlier
     return epochs

@@ -113,7 +113,7 @@ def _difference(last: _Last, value: float, epoch: int | None) -> float:
 
 
 class _Falls:
-    """Whether any counter of a target was lower in a scrape than before, or all of them were still 0."""
+    """Whether any counter of a target was lower in a scrape than before."""
 
     def __init__(self, series: Sequence[Series], seen: Mapping[Labels, _Last]) -> None:
         self._series = series
@@ -121,7 +121,7 @@ class _Falls:
 
     def __call__(self, time_ms: int) -> bool:
         pairs = [pair for each in self._series if (pair := self._pair(each, time_ms))]
-        return any(value < before for before, value in pairs) or not any(before for before, _ in pairs)
+        return any(value < before for before, value in pairs)
 
     def _pair(self, series: Series, time_ms: int) -> tuple[float, float] | None:
         """The value before and the one at that time."""

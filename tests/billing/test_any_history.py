@@ -35,14 +35,15 @@ class History:
     """Plays steps on one address; `scraped` is what had been counted at the last scrape of each process.
 
     Start times are scraped with the counters, or `apart_ms` away from them. They are
-    `error_ms` too early.
+    `error_ms` too early. `at_zero`: where they come apart, a process is first scraped while its tables
+    stand at 0.
     """
 
-    def __init__(self, *, apart_ms: int | None = None, error_ms: int = 0) -> None:
+    def __init__(self, *, apart_ms: int | None = None, error_ms: int = 0, at_zero: bool = True) -> None:
         self.archive = FakeArchive()
         self.scraped: Counter[tuple[str, str]] = Counter()
         self.now_ms = START_MS
-        self._apart_ms, self._error_ms = apart_ms, error_ms
+        self._apart_ms, self._error_ms, self._at_zero = apart_ms, error_ms, at_zero
         self._begin_anew()
 
     def play(self, steps) -> "History":
@@ -73,6 +74,7 @@ class History:
             self._scrape_start()
 
     def _scrape_start(self) -> None:
+        self._has_shown_start = True
         self.archive.scrape_start(self._process, START_TARGET, self.now_ms, error_ms=self._error_ms)
 
     def scrape_counters(self, _=None) -> None:
@@ -91,14 +93,17 @@ class History:
         self.crash(down_ms)
 
     def crash(self, down_ms) -> None:
+        if self._apart_ms is not None and not self._has_shown_start:
+            self._scrape_start()
         self.now_ms += down_ms
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Where start times come apart, a process is first scraped while its tables stand at 0."""
-        self._process, self._seen = Process(self.now_ms), Counter()
+        """Where start times come apart, all tables stand at 0 in the beginning."""
+        self._process, self._seen, self._has_shown_start = Process(self.now_ms), Counter(), False
         if self._apart_ms is not None:
             self._process.counts.update(dict.fromkeys(product(TABLES, OUTCOMES), 0))
+        if self._apart_ms is not None and self._at_zero:
             self.now_ms += 200
             self.scrape_counters()
 
@@ -146,3 +151,9 @@ def test_the_length_of_slices_changes_nothing(steps, most_samples):
 def test_start_times_may_be_scraped_apart_and_be_a_second_early(steps, apart_ms, error_ms):
     history = History(apart_ms=apart_ms, error_ms=error_ms).play(steps)
     assert read(history.archive, START_MS - 1, history.now_ms) == history.scraped
+
+
+@given(quick_histories, st.integers(-900, 900).filter(bool))
+def test_a_process_may_have_overtaken_the_one_before_when_it_is_first_scraped(steps, apart_ms):
+    history = History(apart_ms=apart_ms, at_zero=False).play(steps)
+    assert read(history.archive, START_MS - 1, history.now_ms + 1_000) == history.scraped

@@ -87,6 +87,52 @@ def test_scrapes_before_the_new_start_time_is_known_belong_to_the_process_that_s
     assert requests(read(archive)) == 3 + 7
 
 
+def scraped_apart(archive, old: Process, new: Process, *samples: tuple[Process, int, int]) -> None:
+    """Usage by process, milliseconds after the minute 10, and value; start times 5 s before and after."""
+    usage, service = [labels(instance="10.0.0.1:9090", endpoint=name) for name in ("usage", "service")]
+    minute_ms = START_MS + 10 * MINUTE_MS
+    archive.scrape_start(old, service, minute_ms - 5_000)
+    for process, after_ms, value in samples:
+        process.counts[SLOT] = value
+        archive.scrape(process, usage, minute_ms + after_ms)
+    archive.scrape_start(new, service, minute_ms + 5_000)
+
+
+def test_the_first_calls_of_a_process_that_is_restarted_at_once_are_its_own(archive):
+    """It was scraped at 0, and then while its successor's start was near."""
+    old, new = began(9.9), began(10)
+    scraped_apart(archive, old, new, (old, -5_000, 0), (old, -700, 15), (new, 800, 40), (new, 6_000, 41))
+    assert requests(read(archive)) == 15 + 41
+
+
+@pytest.mark.parametrize("first_ms", [0, 1, 400, 1_999])
+def test_a_process_that_has_overtaken_its_predecessor_when_it_is_first_scraped_is_billed_once(
+    archive, first_ms
+):
+    old, new = began(9.9), began(10)
+    scraped_apart(archive, old, new, (old, -900, 15), (old, -1, 15), (new, first_ms, 40), (new, 6_000, 41))
+    assert requests(read(archive)) == 15 + 41
+
+
+@pytest.mark.parametrize("ahead_ms", [-700, 700, 1_900])
+def test_where_clocks_differ_the_first_fall_tells_the_new_process_though_it_comes_late(archive, ahead_ms):
+    """Prometheus' clock is ahead of the gateway's, or behind."""
+    old, new = began(-100), began(10)
+    samples = [(old, -5_000, 900), (old, ahead_ms - 10, 910), (new, ahead_ms + 20_000, 41)]
+    scraped_apart(archive, old, new, *samples)
+    assert requests(read(archive)) == 910 + 41
+
+
+def test_a_process_that_lives_for_a_moment_is_told_from_both_its_neighbours(archive):
+    usage, service = [labels(instance="10.0.0.1:9090", endpoint=name) for name in ("usage", "service")]
+    for number, value in enumerate((30, 20, 10)):
+        process = Process(START_MS + 10_000 + number * 1_000)
+        archive.scrape_start(process, service, process.started_ms + 200)
+        process.counts[SLOT] = value
+        archive.scrape(process, usage, process.started_ms + 500)
+    assert requests(read(archive)) == 30 + 20 + 10
+
+
 def test_without_start_times_a_lower_value_is_a_restart(archive):
     archive.shows(began(-100), HERE, (-1, 10), (1, 12), start=False)
     archive.shows(began(2), HERE, (3, 5), (4, 6), start=False)

@@ -7,6 +7,7 @@ import pytest
 from gateway import __version__
 from gateway.errors import Refusal
 from tests.metering.scraping import hanging_call, scrape, series, total
+from tests.support.clock import FakeClock
 from tests.support.gateway import run_gateway
 
 APP = "/v1/orgs/acme/apps/new"
@@ -14,6 +15,20 @@ APP = "/v1/orgs/acme/apps/new"
 
 async def test_the_version_is_shown(gateway):
     assert total(await scrape(gateway), "kvs_build_info", version=__version__) == 1
+
+
+async def test_the_start_is_told_to_the_millisecond():
+    """Of two processes with one address, billing tells by it which was scraped."""
+    clock = FakeClock(wall_ms=1_795_132_800_123)
+    async with run_gateway(clock=clock) as gateway:
+        clock.advance(5_000)
+        assert total(await scrape(gateway), "process_start_time_seconds") == 1_795_132_800.123
+
+
+async def test_what_the_kernel_knows_of_the_process_is_shown(gateway):
+    samples = await scrape(gateway)
+    assert total(samples, "process_resident_memory_bytes") > 0
+    assert total(samples, "process_open_fds") > 0
 
 
 async def test_answers_are_counted_by_operation_and_status(gateway):
