@@ -67,7 +67,7 @@ class Replica:
         await self._data.stop_listening(ends_at)
         await self._finish_calls(ends_at)
         log.info("waiting for a last scrape", extra={"fields": {"at_most_seconds": shutdown.grace_seconds}})
-        await _wait(self._scraped.wait(), ends_at)
+        await self._until_scraped(ends_at)
 
     async def finish(self) -> None:
         """End as soon as the calls in flight are answered."""
@@ -79,14 +79,24 @@ class Replica:
     def _announce(self) -> None:
         log.info("draining")
         self._app.health.draining = True
-        self._app.data_responder.draining = True
+        self._app.data_responder.draining = self._app.scrape_responder.draining = True
         self._app.data.watch_idle(self._note_idle)
         self._note_idle()
 
     def _note_idle(self) -> None:
         """Perhaps this was the last answer: the scrape to wait for is one that begins from now on."""
-        self._scraped = self._app.ops.next_scrape()
+        waited_for, self._scraped = self._scraped, self._app.ops.next_scrape()
+        waited_for.set()
         self._idle.set()
+
+    async def _until_scraped(self, ends_at: float) -> None:
+        """A call that comes even now begins the wait anew."""
+        scraped = None
+        while scraped is not self._scraped or not self._app.data.is_idle:
+            await self._finish_calls(ends_at)
+            scraped = self._scraped
+            if not await _wait(scraped.wait(), ends_at):
+                return
 
     async def _finish_calls(self, ends_at: float) -> None:
         while not self._app.data.is_idle:

@@ -51,6 +51,7 @@ class App(Struct, frozen=True):
     control: ControlEdge
     data_responder: Responder
     side_responder: Responder
+    scrape_responder: Responder
     health: Health
     directory: Directory
     reclaimer: Reclaimer
@@ -78,7 +79,7 @@ async def build_app(
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
     meter = tracing.meter(Meter(usage))
     pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, meter=meter)
-    data_responder, side_responder = (Responder(settings.edge, clock) for _ in range(2))
+    data_responder, side_responder, scrape_responder = (Responder(settings.edge, clock) for _ in range(3))
     data = _data(settings, pipeline, tracing.responder(data_responder), metrics)
     credential_calls = CredentialCalls(callers.issuer)
     control = _control(settings, directory, credential_calls, side_responder)
@@ -89,10 +90,11 @@ async def build_app(
         clock=clock,
         data=data,
         handle_data=tracing.handler(data.handle),
-        ops=OpsEdge(health, Exposition(usage, metrics), side_responder),
+        ops=OpsEdge(health, Exposition(usage, metrics), side_responder, scrape_responder),
         control=control,
         data_responder=data_responder,
         side_responder=side_responder,
+        scrape_responder=scrape_responder,
         health=health,
         directory=directory,
         reclaimer=Reclaimer(stores.records, stores.entries, clock, _ms(settings.directory.cache_ttl_seconds)),

@@ -40,6 +40,7 @@ class EdgeProtocol(RequestHandler):
         "_framing",
         "_gone",
         "_heads_before",
+        "_is_broken",
         "_server",
         "_wire",
         "body",
@@ -52,6 +53,7 @@ class EdgeProtocol(RequestHandler):
         self._framing = Framing()
         self._deadline: asyncio.TimerHandle | None = None
         self._heads_before = 0
+        self._is_broken = False
         self._cut_off: asyncio.TimerHandle | None = None
         self._wire: asyncio.Transport | None = None
         self._gone: asyncio.Future[None] | None = None
@@ -89,6 +91,7 @@ class EdgeProtocol(RequestHandler):
             self._deadline = None
         if self._cut_off is not None:
             self._cut_off.cancel()
+        self._is_broken = exc is not None
         self._wire = None
         self._stop_lingering()
         super().connection_lost(exc)
@@ -208,18 +211,22 @@ class EdgeProtocol(RequestHandler):
         """Wait until the client has read enough to be written to again."""
         await self._drain_helper()
 
-    async def linger(self) -> None:
-        """After the last answer: drop what still comes, until the client closes or a second is over."""
+    async def linger(self) -> bool:
+        """After the last answer: drop what still comes, until the client closes or a second is over.
+
+        False if the client has certainly not read everything: closing before that, it breaks the connection.
+        """
         self._close = True
         wire = self._wire
         if wire is None or wire.is_closing() or self._force_close:
-            return
+            return False
         if wire.can_write_eof():
             wire.write_eof()
         if not wire.is_reading():
             wire.resume_reading()
         self._gone = self._loop.create_future()
         await asyncio.wait((self._gone,), timeout=_LINGER_SECONDS)
+        return not (self._is_broken or wire.get_write_buffer_size())
 
     def _stop_lingering(self) -> None:
         if self._gone is not None and not self._gone.done():

@@ -6,7 +6,7 @@ together. Its server asks of both only what these two offer.
 
 import asyncio
 import re
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from random import getrandbits
 from typing import TYPE_CHECKING
 
@@ -109,9 +109,16 @@ class HttpResponse:
 
 
 class LastResponse(HttpResponse):
-    """A response behind which the client may still send: closing at once could reset it away."""
+    """A response behind which the client may still send: closing at once could reset it away.
 
-    __slots__ = ()
+    `on_read` is called when the client has read it, as far as can be seen from here.
+    """
+
+    __slots__ = ("on_read",)
+
+    def __init__(self, wire: bytes, *, keep_alive: bool, write_seconds: float) -> None:
+        super().__init__(wire, keep_alive=keep_alive, write_seconds=write_seconds)
+        self.on_read: Callable[[], object] | None = None
 
     def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None]:
         """Write the response, then wait for the client to have read it."""
@@ -120,4 +127,5 @@ class LastResponse(HttpResponse):
     async def _linger(self, protocol: "EdgeProtocol", rest: Coroutine[None, None, None] | None) -> None:
         if rest is not None:
             await rest
-        await protocol.linger()
+        if await protocol.linger() and self.on_read is not None:
+            self.on_read()

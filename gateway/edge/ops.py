@@ -7,7 +7,7 @@ from importlib.resources import files
 import msgspec
 
 from gateway.answers import Answer, refuse
-from gateway.edge.exchange import HttpRequest, HttpResponse
+from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
 from gateway.edge.responding import Responder
 from gateway.errors import MethodNotAllowed, NotFound, Refusal
 from gateway.health import Health, Status
@@ -17,12 +17,19 @@ _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 
 
 class OpsEdge:
-    """Serves probes and scrapes."""
+    """Serves probes and scrapes.
 
-    def __init__(self, health: Health, exposition: Exposition, responder: Responder) -> None:
+    `scrape_responder` answers those of the tenant series. Once it drains, each ends its connection, which
+    shows whether the answer was read.
+    """
+
+    def __init__(
+        self, health: Health, exposition: Exposition, responder: Responder, scrape_responder: Responder
+    ) -> None:
         self._health = health
         self._exposition = exposition
         self._responder = responder
+        self._scrape_responder = scrape_responder
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
         self._usage_scraped = asyncio.Event()
         self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
@@ -35,7 +42,7 @@ class OpsEdge:
         }
 
     def next_scrape(self) -> asyncio.Event:
-        """Set by the first scrape of the tenant series that begins from now on, when it is complete."""
+        """Set by the first scrape of the tenant series that begins from now on, when it was read."""
         self._usage_scraped = asyncio.Event()
         return self._usage_scraped
 
@@ -46,9 +53,12 @@ class OpsEdge:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
-        if request.method == "GET" and request.path in _USAGE_PATHS:
-            scraped.set()
-        return self._responder.respond(request, answer)
+        if request.method != "GET" or request.path not in _USAGE_PATHS:
+            return self._responder.respond(request, answer)
+        response = self._scrape_responder.respond(request, answer)
+        if isinstance(response, LastResponse):
+            response.on_read = scraped.set
+        return response
 
     def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
         route = self._routes.get(request.path.decode("latin-1"))

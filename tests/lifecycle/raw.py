@@ -41,6 +41,10 @@ class Connection:
         is_json = fields["content-type"] == "application/json"
         return int(status_line.split()[1]), fields, json.loads(body) if is_json else body
 
+    def has_answer(self) -> bool:
+        """Wait for the first byte of one, and leave it where it is."""
+        return self._socket.recv(1, socket.MSG_PEEK) != b""
+
     def is_closed_by_peer(self) -> bool:
         """Wait for the end of the connection; False if something else arrives."""
         try:

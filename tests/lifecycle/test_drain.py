@@ -8,6 +8,7 @@ import pytest
 from tests.lifecycle.raw import Connection, is_listening, request
 from tests.support.process import GatewayProcess
 
+SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
 SLOW = {"drain_seconds": 0.3, "grace_seconds": 5}
 
 
@@ -90,6 +91,37 @@ def test_who_only_asks_for_the_head_of_the_tenant_series_has_not_scraped_them(dr
     assert draining.process.poll() is None
 
 
+def test_a_scrape_that_nobody_read_to_its_end_is_not_the_last_one(draining):
+    """Prometheus has given up: it throws away what it did not read in time."""
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(SCRAPE)
+        assert ops.has_answer()
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+    _scrape(draining)
+    assert draining.wait(2) == 0
+
+
+def test_a_scrape_whose_reader_was_gone_before_it_was_answered_is_not_the_last_one(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    draining.signal(signal.SIGSTOP)
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(SCRAPE)
+    draining.signal(signal.SIGCONT)
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+    _scrape(draining)
+    assert draining.wait(2) == 0
+
+
+def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        assert ops.ask("/metrics/usage")[1]["connection"] == "close"
+        assert draining.wait(3) == 0
+
+
 def test_a_scrape_before_the_last_answer_is_not_the_last_one(draining):
     _scrape(draining)
     with Connection(draining.urls["data"]) as client:
@@ -141,6 +173,20 @@ def test_a_head_that_was_begun_finishes_after_the_listener_is_closed(start):
         assert client.response()[0] == 200
     _scrape(gateway)
     assert gateway.wait(2) == 0
+
+
+def test_the_wait_for_a_last_scrape_begins_anew_with_a_call_that_is_later_than_everything(start):
+    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": 20})
+    head, body = request("put", value=1)
+    with Connection(gateway.urls["data"]) as client:
+        client.send(head[:20])
+        time.sleep(0.05)
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: "waiting for a last scrape" in gateway.log.read_text())
+        client.send(head[20:] + body)
+        assert client.response()[0] == 200
+    assert 'operation="put",outcome="ok"} 1\n' in _scrape(gateway)
+    assert gateway.wait(5) == 0
 
 
 def test_a_kept_connection_on_which_nothing_happens_is_closed_after_the_drain(start):
