@@ -53,7 +53,7 @@ class Site:
         self._redis = redis
         self._folder = folder
         self._processes: dict[Place, GatewayProcess] = {}
-        self._started_at: dict[Place, float] = {}
+        self._changed_at: dict[Place, float] = {}
         self._folders = count()
         self._opened = AsyncExitStack()
 
@@ -76,7 +76,7 @@ class Site:
             while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
                 await asyncio.sleep(0.02)
         self.gateways[place] = gateway
-        self._started_at[place] = time.time()
+        self._changed_at[place] = time.time()
 
     async def end(self, place: Place) -> None:
         """SIGTERM under whatever load there is: the gateway drains and waits for its last scrape."""
@@ -84,25 +84,28 @@ class Site:
         process = self._processes.pop(place)
         process.signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, 30) == 0
-        del self.gateways[place]
+        self._left(place)
 
     async def kill(self, place: Place) -> None:
         """SIGKILL."""
         process = self._processes.pop(place)
         process.signal(signal.SIGKILL)
         await asyncio.to_thread(process.wait)
+        self._left(place)
+
+    def _left(self, place: Place) -> None:
+        self._changed_at[place] = time.time()
         del self.gateways[place]
 
     async def end_all(self) -> None:
         """And wait until Prometheus has seen that nobody is there any more: it has stored all it read."""
-        places = list(self.gateways)
-        await asyncio.gather(*map(self.end, places))
-        await self.until_scraped(*places, up=False)
+        await asyncio.gather(*map(self.end, list(self.gateways)))
+        await self.until_scraped(*self._changed_at, up=False)
 
     async def until_scraped(self, *places: Place, up: bool = True) -> None:
-        """Until those that run there, or ran there, are seen to be up or gone."""
+        """Until those that run there, or ran there, are seen to be up or gone, by a scrape of afterwards."""
         for place in places:
-            since = self._started_at[place]
+            since = self._changed_at[place]
             await asyncio.to_thread(self.prometheus.wait_until, place.ops_url, up=up, since=since)
 
     async def until_hidden(self, place: Place) -> None:
