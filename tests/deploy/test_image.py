@@ -117,7 +117,7 @@ def test_the_image_serves_without_rights_home_or_a_place_to_write(image):
 def test_the_image_runs_its_own_copy(image):
     code = "import gateway, backends; print(gateway.__file__, backends.__file__)"
     done = subprocess.run(
-        [image / "venv/bin/python", "-c", code], cwd="/", capture_output=True, text=True, check=True
+        [image / "venv/bin/python", "-E", "-c", code], cwd="/", capture_output=True, text=True, check=True
     )
     assert all(Path(file).is_relative_to(image) for file in done.stdout.split())
 
