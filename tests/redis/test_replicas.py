@@ -59,9 +59,11 @@ async def _assert_a_revoked_token_is_refused_everywhere(one, other, token: str) 
     assert (await one.manage("DELETE", path)).status == 204
     revoked = time.monotonic()
     assert (await one.get("k", token=token)).status == 401
+    asked = time.monotonic()
     while (await other.get("k", token=token)).status == 200:
-        assert time.monotonic() - revoked < CACHE_TTL_SECONDS + 0.1
+        assert asked - revoked < CACHE_TTL_SECONDS + 0.1
         await asyncio.sleep(0.01)
+        asked = time.monotonic()
     for gateway in (one, other):
         assert (await gateway.get("k", token=token)).error == "invalid_token"
 
