@@ -14,7 +14,7 @@ class Plan(Struct, frozen=True):
     closed_seconds: float = 2.0
     steady_seconds: float = 4.0
     rates: tuple[int, ...] = (1000, 5000)
-    peers: bool = True
+    whole: bool = True
     servers_seconds: float = 540.0
     """No round begins later than this."""
     limit_seconds: float = 820.0
@@ -39,7 +39,7 @@ QUICK = Plan(
     closed_seconds=0.5,
     steady_seconds=0.5,
     rates=(1000,),
-    peers=False,
+    whole=False,
     stage_calls=1000,
     call_rounds=1,
     idle_connections=200,

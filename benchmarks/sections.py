@@ -70,8 +70,8 @@ class Bench:
     def speed(self) -> Found:
         """Speed beside the peers."""
         everybody = subjects(self._folder, self._redis_port)
-        if not self._plan.peers:
-            everybody = [subject for subject in everybody if not subject.is_peer]
+        if not self._plan.whole:
+            everybody = [subject for subject in everybody if not subject.only_if_whole]
         self._servers = measure_servers(everybody, self._plan)
         draw(self._servers, self._plan.rates, self._plan.results / PICTURE)
         parts = [

@@ -31,14 +31,14 @@ _DAPRD = Features(token="one for all", limiter="per address, in this process", m
 
 
 class Subject(Struct, frozen=True):
-    """A server; `lacking` says why it cannot be measured here."""
+    """A server; `lacking` says why it cannot be measured here. Some are left out of quick runs."""
 
     name: str
     start: Callable[[], AbstractContextManager[Server]]
     exchanges: Callable[[int, str], list[Exchange]]
     features: Features = Features()
     lacking: str | None = None
-    is_peer: bool = False
+    only_if_whole: bool = False
 
 
 def subjects(folder: Path, redis_port: int) -> list[Subject]:
@@ -67,14 +67,14 @@ def _gateways(folder: Path, redis_port: int) -> list[Subject]:
             partial(gateways.on_canned_dynamodb, folder),
             signed_exchanges,
             _GATEWAY,
-            is_peer=True,
+            only_if_whole=True,
         ),
         Subject(
             "gateway on DynamoDB (emulator)",
             partial(gateways.on_emulated_dynamodb, folder),
             signed_exchanges,
             _GATEWAY,
-            is_peer=True,
+            only_if_whole=True,
         ),
     ]
 
@@ -87,7 +87,7 @@ def _peers(folder: Path, redis_port: int) -> list[Subject]:
             partial(_webdis, folder, redis_port),
             webdis.exchanges,
             lacking=lacking(webdis.PROGRAM),
-            is_peer=True,
+            only_if_whole=True,
         ),
         Subject(
             "nginx with limit_req, webdis",
@@ -95,7 +95,7 @@ def _peers(folder: Path, redis_port: int) -> list[Subject]:
             webdis.exchanges,
             _NGINX,
             lacking(webdis.PROGRAM, nginx.PROGRAM),
-            is_peer=True,
+            only_if_whole=True,
         ),
         Subject(
             "daprd on the same Redis",
@@ -103,7 +103,7 @@ def _peers(folder: Path, redis_port: int) -> list[Subject]:
             daprd.exchanges,
             _DAPRD,
             lacking() or (None if daprd.find() else "daprd could not be built (needs Go and a module proxy)"),
-            is_peer=True,
+            only_if_whole=True,
         ),
     ]
 

@@ -29,19 +29,23 @@ _MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOU
 def render(outcome: Outcome) -> Answer:
     """The success that an outcome is."""
     match outcome:
+        case Found():
+            return Answer(200, _found(outcome))
         case Stored():
             return _STORED
         case Deleted():
             return _DELETED
         case Missing():
             return _MISSING
-        case Found(value, None):
-            return Answer(200, b'{"found":true,"value":' + value + b',"expiresAt":null}')
-        case Found(value, expires_at_ms):
-            expires_at = b'"%b"' % str(iso_instant(expires_at_ms)).encode()
-            return Answer(200, b'{"found":true,"value":' + value + b',"expiresAt":' + expires_at + b"}")
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _found(entry: Found) -> bytes:
+    if entry.expires_at_ms is None:
+        return b'{"found":true,"value":%b,"expiresAt":null}' % entry.value
+    expires_at = str(iso_instant(entry.expires_at_ms)).encode()
+    return b'{"found":true,"value":%b,"expiresAt":"%b"}' % (entry.value, expires_at)
 
 
 def refuse(refusal: Refusal) -> Answer:

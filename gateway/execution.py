@@ -22,23 +22,25 @@ class Executor:
 
     async def execute(self, reading: Reading, request: Request) -> Outcome:
         """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
+        keyspace = reading.grant.keyspace
         try:
             match request:
-                case Get(key):
-                    return self._judge(await self._entries.get(reading.grant.keyspace, key))
-                case Put(key, value, ttl_seconds):
-                    await self._entries.put(reading.grant.keyspace, key, self._entry(value, ttl_seconds))
+                case Get():
+                    return self._judge(await self._entries.get(keyspace, request.key))
+                case Put():
+                    await self._entries.put(keyspace, request.key, self._entry(request))
                     return Stored()
-                case Delete(key):
-                    await self._entries.delete(reading.grant.keyspace, key)
+                case Delete():
+                    await self._entries.delete(keyspace, request.key)
                     return Deleted()
                 case _ as unreachable:
                     assert_never(unreachable)
         except BackendError as error:
             raise StorageUnavailable from error
 
-    def _entry(self, value: bytes, ttl_seconds: int | None) -> Entry:
-        return Entry(value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
+    def _entry(self, put: Put) -> Entry:
+        ttl_seconds = put.ttl_seconds
+        return Entry(put.value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
 
     def _judge(self, entry: Entry | None) -> Outcome:
         if entry is None or (

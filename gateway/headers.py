@@ -14,7 +14,8 @@ class Headers(dict[bytes, bytes]):
     __slots__ = ("repeated",)
 
     def __init__(self, fields: Collection[tuple[bytes, bytes]]) -> None:
-        super().__init__({field.lower(): value.strip() for field, value in fields})
+        for field, value in fields:
+            self[field.lower()] = value.strip()
         self.repeated = _NONE
         if len(self) < len(fields):
             self._join(fields)

@@ -5,6 +5,7 @@ never decoded: it is checked to be JSON and kept as the bytes that were sent.
 """
 
 import re
+from collections.abc import Callable
 from secrets import token_hex
 
 import msgspec
@@ -40,15 +41,30 @@ _text_decoder = msgspec.json.Decoder(str)
 def parse(call: Call, limits: Limits) -> Request:
     """The operation in the call's body. Raises the first of the five content refusals that applies."""
     _check_content_type(call.headers)
-    body = _decode(call.body)
-    key = _key(body.key, limits.key_bytes)
-    match call.operation:
-        case Operation.PUT:
-            return Put(key, _value(body.value, limits.value_bytes), _ttl_seconds(body.ttl_seconds, limits))
-        case Operation.GET:
-            return Get(key)
-        case Operation.DELETE:
-            return Delete(key)
+    return _REQUESTS[call.operation](_decode(call.body), limits)
+
+
+def _put(body: _Body, limits: Limits) -> Put:
+    return Put(
+        _key(body.key, limits.key_bytes),
+        _value(body.value, limits.value_bytes),
+        _ttl_seconds(body.ttl_seconds, limits),
+    )
+
+
+def _get(body: _Body, limits: Limits) -> Get:
+    return Get(_key(body.key, limits.key_bytes))
+
+
+def _delete(body: _Body, limits: Limits) -> Delete:
+    return Delete(_key(body.key, limits.key_bytes))
+
+
+_REQUESTS: dict[Operation, Callable[[_Body, Limits], Request]] = {
+    Operation.PUT: _put,
+    Operation.GET: _get,
+    Operation.DELETE: _delete,
+}
 
 
 def _check_content_type(headers: Headers) -> None:
@@ -62,7 +78,8 @@ def _check_content_type(headers: Headers) -> None:
 
 def _decode(body: bytes) -> _Body:
     try:
-        body.decode()  # msgspec skips over strings that nobody reads, well-formed or not
+        if not body.isascii():
+            body.decode()  # msgspec skips over strings that nobody reads, well-formed or not
         return _body_decoder.decode(body)
     except RecursionError:
         raise InvalidJson from None
@@ -114,9 +131,9 @@ def _value(raw: Raw, max_bytes: int) -> bytes:
 
 
 def _ttl_seconds(raw: Raw, limits: Limits) -> int | None:
-    text = bytes(raw)
-    if not text:
+    if raw is _ABSENT:
         return limits.default_ttl_seconds
+    text = bytes(raw)
     if not _INTEGER.fullmatch(text):
         raise InvalidTtl
     ttl_seconds = int(text)

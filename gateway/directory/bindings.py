@@ -190,12 +190,13 @@ class CachedBindings:
         return None if pointer is None else decode(pointer, TokenRecord).environment
 
     def _keep(self, digest: bytes, version: str, binding: Binding | None) -> None:
-        now_ms = self._clock.monotonic_ms()
+        fresh_until_ms = self._clock.monotonic_ms() + self._cache_ttl_ms
+        stale_until_ms = fresh_until_ms + self._stale_ttl_ms
+        known = self._known.get(digest)
         if binding is None:
             self._known.pop(digest, None)
-            self._unknown_until_ms[digest] = now_ms + self._cache_ttl_ms
+            self._unknown_until_ms[digest] = fresh_until_ms
+        elif known is not None and known.binding is binding:
+            known.fresh_until_ms, known.stale_until_ms = fresh_until_ms, stale_until_ms
         else:
-            fresh_until_ms = now_ms + self._cache_ttl_ms
-            self._known[digest] = _Known(
-                binding, version, fresh_until_ms, fresh_until_ms + self._stale_ttl_ms
-            )
+            self._known[digest] = _Known(binding, version, fresh_until_ms, stale_until_ms)

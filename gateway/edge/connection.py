@@ -39,7 +39,6 @@ class EdgeProtocol(RequestHandler):
         "_deadline",
         "_framing",
         "_gone",
-        "_heads_before",
         "_is_broken",
         "_server",
         "_wire",
@@ -52,7 +51,6 @@ class EdgeProtocol(RequestHandler):
         self._server = server
         self._framing = Framing()
         self._deadline: asyncio.TimerHandle | None = None
-        self._heads_before = 0
         self._is_broken = False
         self._cut_off: asyncio.TimerHandle | None = None
         self._wire: asyncio.Transport | None = None
@@ -71,19 +69,21 @@ class EdgeProtocol(RequestHandler):
             self._expect_head()
 
     def data_received(self, data: bytes) -> None:
+        heads_before = self._request_count
         super().data_received(data)
-        if self._messages and isinstance(self._messages[-1][0], _ErrInfo):
-            self._fail_last_body()
+        if self._request_count != heads_before:
+            self._take_heads()
+            return
         last_body = self._messages[-1][1] if self._messages else self.body
         if self._framing.is_too_long(len(data), self._request_count, last_body):
             self._break_off(last_body)
-        elif self._deadline is None:
-            waiter = self._waiter
-            if waiter is not None and not waiter.done() and not self._close:
-                self._expect_head()
-        elif self._request_count != self._heads_before:
-            self._deadline.cancel()
-            self._deadline = None
+        elif self._deadline is None and self._is_waiting() and not self._close:
+            self._expect_head()
+
+    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - aiohttp's signature
+        """aiohttp: go on if reading was paused. It is called at the end of every body, paused or not."""
+        if resume_parser or self._reading_paused:
+            super().resume_reading(resume_parser)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._deadline is not None:
@@ -109,7 +109,16 @@ class EdgeProtocol(RequestHandler):
         task = cast("asyncio.Task[None]", asyncio.current_task())
         request_ids.name_request_of(task, self._request_id)
         try:
-            while not self._force_close and await self._serve_next():
+            while not self._force_close:
+                if not self._messages:
+                    self._waiter = self._loop.create_future()
+                    try:
+                        await self._waiter
+                    finally:
+                        self._waiter = None
+                message, body = self._messages.popleft()
+                if not await self._serve(message, body, task):
+                    break
                 self._expect_next()
                 if self._messages:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
@@ -126,32 +135,52 @@ class EdgeProtocol(RequestHandler):
             if self._wire is not None and self._wire.get_write_buffer_size():
                 self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
 
-    async def _serve_next(self) -> bool:
-        """Serve the next request; whether the connection is good for another."""
-        if not self._messages:
-            self._waiter = self._loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
-        message, self.body = self._messages.popleft()
-        has_arrived = self.body.is_eof()
+    async def _serve(
+        self, message: RawRequestMessage | _ErrInfo, body: StreamReader, task: "asyncio.Task[None]"
+    ) -> bool:
+        """Answer a request, or what is none; whether the connection is good for another."""
+        self.body = body
+        has_arrived = body.is_eof()
         if has_arrived:
             self._free_slot()
         self._request_in_progress = True
         try:
-            is_lost = await self._serve_message(message)
+            if isinstance(message, _ErrInfo) or message.path is None:  # CONNECT to nothing
+                request = HttpRequest(ERROR, body, self, task)
+                response: HttpResponse = self._server.refuse_connection(BadRequest())
+            else:
+                request = HttpRequest(message, body, self, task)
+                self._current_request = request  # type: ignore[assignment]  # it offers what is asked of one
+                try:
+                    response = await self._server.handler(request)
+                except Exception as fault:
+                    report_fault(log, fault)
+                    response = self._server.refuse_connection(InternalError(), request.id)
+                finally:
+                    self._current_request = None
+            self._keepalive = response.keep_alive and (has_arrived or body.is_eof())
+            rest = self._decline_upgrade(request, response) if self._upgraded else response.send(self)
+            if rest is not None:
+                await rest
+        except ConnectionError:  # the client was gone before its answer
+            return False
         finally:
             self._request_in_progress = False
             self.body = EMPTY_PAYLOAD  # an idle connection keeps nothing
             if self._handler_waiter is not None:
                 self._handler_waiter.set_result(None)
-        if not self._keepalive or is_lost or self._close:
+        if not self._keepalive or self._close:
             return False
         if not has_arrived:
             self._free_slot()
             self.data_received(b"")  # the parser may have stopped while this one held its slot
         return True
+
+    async def _decline_upgrade(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Send the response; what came after the request has to be parsed. Raises ConnectionError."""
+        _, is_lost = await self.finish_response(cast(Any, request), cast(Any, response), None)
+        if is_lost:
+            raise ConnectionResetError
 
     def _free_slot(self) -> None:
         """Let the parser go on. It counts requests whose body has ended: told earlier, it miscounts."""
@@ -159,34 +188,6 @@ class EdgeProtocol(RequestHandler):
             self._parser.message_consumed()
         if self._buffer_paused and len(self._messages) <= self._msg_queue_resume_size:
             self._resume_reading_if_drained()
-
-    async def _serve_message(self, message: RawRequestMessage | _ErrInfo) -> bool:
-        """Answer a request, or what is none; whether the client was gone before its answer."""
-        task = cast("asyncio.Task[None]", self._task_handler or asyncio.current_task())
-        response: HttpResponse
-        if isinstance(message, _ErrInfo) or message.path is None:  # CONNECT to nothing
-            request = HttpRequest(ERROR, self.body, self, task)
-            response = self._server.refuse_connection(BadRequest())
-        else:
-            request = HttpRequest(message, self.body, self, task)
-            self._current_request = request  # type: ignore[assignment]  # it offers what is asked of one
-            try:
-                response = await self._server.handler(request)
-            except Exception as fault:
-                report_fault(log, fault)
-                response = self._server.refuse_connection(InternalError(), request.id)
-            finally:
-                self._current_request = None
-        self._keepalive = response.keep_alive and self.body.is_eof()
-        try:
-            if self._upgraded:  # a declined upgrade: what came after the request has to be parsed
-                return (await self.finish_response(cast(Any, request), cast(Any, response), None))[1]
-            rest = response.send(self)
-            if rest is not None:
-                await rest
-        except ConnectionError:
-            return True
-        return False
 
     def _request_id(self) -> str | None:
         """That of the request being served."""
@@ -247,6 +248,15 @@ class EdgeProtocol(RequestHandler):
         if self._is_waiting():
             self.force_close()
 
+    def _take_heads(self) -> None:
+        """At least one head is whole, or the parser has given up."""
+        self._framing.restart(self._request_count)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if isinstance(self._messages[-1][0], _ErrInfo):
+            self._fail_last_body()
+
     def _fail_last_body(self) -> None:
         """The parser has given up: if it was inside of a body, let the body's reader know."""
         body = self._messages[-2][1] if len(self._messages) > 1 else self.body
@@ -266,7 +276,6 @@ class EdgeProtocol(RequestHandler):
         return self._waiter is not None and not self._waiter.done()
 
     def _expect_head(self) -> None:
-        self._heads_before = self._request_count
         self._deadline = self._loop.call_later(self._server.settings.head_seconds, self._head_is_late)
 
     def _head_is_late(self) -> None:

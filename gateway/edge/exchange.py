@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion11, StreamReader
 from aiohttp.http_parser import RawRequestMessage
+from msgspec import Struct
 
 from gateway.headers import Headers
 
@@ -62,7 +63,7 @@ class HttpRequest:
 
 def new_request_id() -> str:
     """An id of 24 hex digits; it has to be rare, not secret."""
-    return f"{getrandbits(96):024x}"
+    return getrandbits(96).to_bytes(12).hex()
 
 
 def _request_id_of(headers: Headers) -> str:
@@ -72,15 +73,12 @@ def _request_id_of(headers: Headers) -> str:
     return own.decode()
 
 
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """A finished response, head and body in one piece. A client that does not read it is cut off."""
 
-    __slots__ = ("_write_seconds", "keep_alive", "wire")
-
-    def __init__(self, wire: bytes, *, keep_alive: bool, write_seconds: float) -> None:
-        self.wire = wire
-        self.keep_alive = keep_alive
-        self._write_seconds = write_seconds
+    wire: bytes
+    keep_alive: bool
+    write_seconds: float
 
     def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None] | None:
         """Write the response. Returns what is to be awaited, if anything. Raises ConnectionError."""
@@ -92,7 +90,7 @@ class HttpResponse:
 
     async def _wait_for_reader(self, protocol: "EdgeProtocol", transport: asyncio.Transport) -> None:
         try:
-            async with asyncio.timeout(self._write_seconds):
+            async with asyncio.timeout(self.write_seconds):
                 await protocol.drain()
         except TimeoutError:
             transport.abort()
@@ -108,17 +106,13 @@ class HttpResponse:
         """aiohttp: all is written by `prepare`."""
 
 
-class LastResponse(HttpResponse):
+class LastResponse(HttpResponse, frozen=True):
     """A response behind which the client may still send: closing at once could reset it away.
 
     `on_read` is called when the client has read it, as far as can be seen from here.
     """
 
-    __slots__ = ("on_read",)
-
-    def __init__(self, wire: bytes, *, keep_alive: bool, write_seconds: float) -> None:
-        super().__init__(wire, keep_alive=keep_alive, write_seconds=write_seconds)
-        self.on_read: Callable[[], object] | None = None
+    on_read: Callable[[], object] | None = None
 
     def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None]:
         """Write the response, then wait for the client to have read it."""

@@ -19,11 +19,15 @@ class Framing:
         self._body_bytes = 0
         self._bytes = 0
 
+    def restart(self, requests: int) -> None:
+        """Another head is whole: so many were so far."""
+        self._requests = requests
+        self._bytes = 0
+
     def is_too_long(self, size: int, requests: int, body: StreamReader) -> bool:
         """Count `size` bytes more; `requests` is the number of whole heads so far, `body` the last one's."""
         if requests != self._requests:
-            self._requests = requests
-            self._bytes = 0
+            self.restart(requests)
         elif body.total_bytes != self._body_bytes:
             self._body_bytes = body.total_bytes
             self._bytes = 0

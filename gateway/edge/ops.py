@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
 import msgspec
+from msgspec.structs import replace
 
 from gateway.answers import Answer, refuse
 from gateway.edge.exchange import HttpRequest, HttpResponse, LastResponse
@@ -57,7 +58,7 @@ class OpsEdge:
             return self._responder.respond(request, answer)
         response = self._scrape_responder.respond(request, answer)
         if isinstance(response, LastResponse):
-            response.on_read = scraped.set
+            return replace(response, on_read=scraped.set)
         return response
 
     def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:

@@ -17,12 +17,9 @@ _BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
 def encode_response(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
     """Head and body in one piece, so that they leave in one packet."""
     start = _start(answer.status, answer.content_type, len(answer.body), now_seconds)
-    head = f"{start}x-request-id: {request_id}\r\n"
-    for name, value in answer.fields:
-        head += f"{name}: {value}\r\n"
-    if not keep_alive:
-        head += "Connection: close\r\n"
-    return f"{head}\r\n".encode() + answer.body
+    fields = "".join([f"{name}: {value}\r\n" for name, value in answer.fields]) if answer.fields else ""
+    end = "" if keep_alive else "Connection: close\r\n"
+    return f"{start}x-request-id: {request_id}\r\n{fields}{end}\r\n".encode() + answer.body
 
 
 class Responder:

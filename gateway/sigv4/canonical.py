@@ -10,6 +10,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from gateway.sigv4.authorization import SignedHeaders
 
+_TAB = ord("\t")
 _UNRESERVED = "-_.~"
 _CACHED_TARGETS = 256
 _CACHED_BYTES = 128
@@ -47,7 +48,7 @@ def canonical_request(
 ) -> bytes:
     """The six parts, one below the other; `values` are those of the signed headers, in their order."""
     request = signed.request % (method, _canonical_target(target), *values, payload_hash)
-    if b"  " in request or b"\t" in request:
+    if _TAB in request or b"" in request.split(b" "):  # two spaces: searching for them takes twice as long
         values = tuple(map(_fold, values))
         request = signed.request % (method, _canonical_target(target), *values, payload_hash)
     return request

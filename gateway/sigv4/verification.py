@@ -21,6 +21,7 @@ from gateway.errors import (
 from gateway.headers import Headers
 from gateway.sigv4.authorization import (
     ALGORITHM,
+    AMZ,
     Credential,
     SignedHeaders,
     Statement,
@@ -30,6 +31,7 @@ from gateway.sigv4.authorization import (
 from gateway.sigv4.canonical import canonical_request
 from gateway.sigv4.instant import basic_form, epoch_seconds, signing_date
 
+_QUERY = ord("?")
 _TERMINATOR = "aws4_request"
 _CONTENT_HASH = b"x-amz-content-sha256"
 _ECHOED_CHARACTERS = 128
@@ -92,7 +94,7 @@ def _read_authorization(target: bytes, headers: Headers) -> tuple[Statement, byt
         raise MissingSignature
     if b"authorization" in headers.repeated:
         raise IncompleteSignature("Authorization must be sent once.")
-    if b"?" in target and any(name.startswith(b"x-amz-") for name in _parameter_names(target)):
+    if _QUERY in target and any(name.startswith(AMZ) for name in _parameter_names(target)):
         raise IncompleteSignature("Query-string authentication is not supported.")
     return parse_authorization(field)
 
@@ -134,8 +136,7 @@ def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]
     except KeyError as unsent:
         name = _echo(unsent.args[0])
         raise IncompleteSignature(f"'{name}' is listed in SignedHeaders but was not sent.") from None
-    sent = b"\n" + b"\n".join(headers)
-    if sent.count(b"\nx-amz-") > signed.amz_count:  # one that was sent is not signed
+    if b"\n".join(headers).count(AMZ) > signed.amz_count:  # stands in a name that is not signed
         _check_unsigned(headers, headers.keys() - signed.names)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
@@ -145,7 +146,7 @@ def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]
 
 def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
     for name in headers:
-        if name in unsigned and name.startswith(b"x-amz-") and name != _CONTENT_HASH:
+        if name in unsigned and name.startswith(AMZ) and name != _CONTENT_HASH:
             raise IncompleteSignature(f"'{_echo(name)}' must be a 'SignedHeader' in the AWS Authorization.")
 
 

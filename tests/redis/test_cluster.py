@@ -16,8 +16,8 @@ from tests.redis.traffic import TABLE, traffic
 from tests.support.redis import Cluster
 
 MOVES = 4
-README = (Path(__file__).parents[2] / "README.md").read_text()
-RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", README, re.MULTILINE)[1].split()
+STORES = (Path(__file__).parents[2] / "STORES.md").read_text()
+RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", STORES, re.MULTILINE)[1].split()
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ async def test_every_key_is_served_in_the_middle_of_a_move(cluster, store, half_
         assert await store.entries.get(TABLE, f"{tag}{number}") is None
 
 
-async def test_a_user_with_the_rights_that_the_readme_gives_is_served_in_the_middle_of_a_move(
+async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_middle_of_a_move(
     cluster, half_moved
 ):
     tag, _ = half_moved
