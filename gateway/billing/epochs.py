@@ -66,13 +66,14 @@ def epochs_of(
     """
     epochs: dict[int, int | None] = {}
     stretches = [(around, list(times)) for around, times in groupby(times_ms, starts.around)]
-    for ((earlier, later), stretch), after in zip_longest(stretches, stretches[1:]):
-        began_ms: float = later or 0
+    for (around, stretch), following in zip_longest(stretches, stretches[1:]):
+        earlier, later = around
+        changed_ms: float = later or 0
         if later not in (earlier, previous):
+            # a first scrape of the earlier process is lower than those of the one before it, not than its own
             is_first_of_earlier = None not in (earlier, previous) and previous != earlier
-            candidates = stretch[1:] if is_first_of_earlier else stretch
-            next_ms = after[1][:1] if after and after[0] == (later, later) else []
-            began_ms = next(filter(fell, [*candidates, *next_ms]), began_ms)
+            of_later = following[1][:1] if following and following[0] == (later, later) else []
+            changed_ms = next(filter(fell, [*stretch[is_first_of_earlier:], *of_later]), changed_ms)
         for time_ms in stretch:
-            previous = epochs[time_ms] = later if previous == later or time_ms >= began_ms else earlier
+            previous = epochs[time_ms] = later if previous == later or time_ms >= changed_ms else earlier
     return epochs

@@ -116,8 +116,7 @@ class EdgeProtocol(RequestHandler):
                         await self._waiter
                     finally:
                         self._waiter = None
-                message, body = self._messages.popleft()
-                if not await self._serve(message, body, task):
+                if not await self._serve(self._messages.popleft(), task):
                     break
                 self._expect_next()
                 if self._messages:
@@ -136,9 +135,10 @@ class EdgeProtocol(RequestHandler):
                 self._cut_off = self._loop.call_later(self._server.settings.write_seconds, self._wire.abort)
 
     async def _serve(
-        self, message: RawRequestMessage | _ErrInfo, body: StreamReader, task: "asyncio.Task[None]"
+        self, arrived: tuple[RawRequestMessage | _ErrInfo, StreamReader], task: "asyncio.Task[None]"
     ) -> bool:
         """Answer a request, or what is none; whether the connection is good for another."""
+        message, body = arrived
         self.body = body
         has_arrived = body.is_eof()
         if has_arrived:
