@@ -157,32 +157,20 @@ def test_without_a_scrape_the_replica_ends_when_the_grace_is_over(start):
     assert 0.5 < time.monotonic() - began < 2.0
 
 
-def test_a_call_in_flight_finishes_after_the_listener_is_closed(start):
+@pytest.mark.parametrize("is_begun", ["head", "body"])
+def test_what_was_begun_finishes_after_the_listener_is_closed(start, is_begun):
     gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
     head, body = request("put", value=1)
+    call, sent = head + body, 20 if is_begun == "head" else len(head) + 5
     with Connection(gateway.urls["data"]) as client:
-        client.send(head + body[:5])
+        client.send(call[:sent])
         time.sleep(0.05)
         gateway.signal(signal.SIGTERM)
         assert _until(lambda: not is_listening(gateway.urls["data"]))
-        client.send(body[5:])
+        client.send(call[sent:])
         status, fields, answer = client.response()
         assert (status, answer, fields["connection"]) == (200, {"ok": True}, "close")
         _scrape(gateway)
-    assert gateway.wait() == 0
-
-
-def test_a_head_that_was_begun_finishes_after_the_listener_is_closed(start):
-    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
-    head, body = request("put", value=1)
-    with Connection(gateway.urls["data"]) as client:
-        client.send(head[:20])
-        time.sleep(0.05)
-        gateway.signal(signal.SIGTERM)
-        assert _until(lambda: not is_listening(gateway.urls["data"]))
-        client.send(head[20:] + body)
-        assert client.response()[0] == 200
-    _scrape(gateway)
     assert gateway.wait() == 0
 
 
