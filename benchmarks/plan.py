@@ -28,6 +28,8 @@ class Plan(Struct, frozen=True):
     starts: int = 5
     tenants: tuple[int, ...] = (1, 1000, 100_000)
     declared_apps: int = 100_000
+    cache_seconds: float = 10.0
+    """For which a gateway uses a binding before it reads it again."""
     rest_seconds: float = 15.0
     """How long a replica is watched that has nothing to serve."""
 
@@ -48,6 +50,7 @@ QUICK = Plan(
     tenants=(1, 100),
     declared_apps=100,
     rest_seconds=1.0,
+    cache_seconds=0.0,
 )
 
 

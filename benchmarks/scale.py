@@ -70,6 +70,7 @@ def measure_tenants(folder: Path, plan: Plan) -> Iterator[Tenants]:
                 rest_share = _rest_share(server, plan.rest_seconds)
                 exchanges = exchanges_of(tokens, server.port)
                 first = measure_throughput(server, exchanges, 0.0)
+                sleep(plan.cache_seconds)  # else what was read at the end is not due yet
                 then = measure_throughput(server, exchanges, plan.closed_seconds)
                 resident_bytes = server.resident_bytes()
             kept = _kept(folder, on_redis(redis_port), tokens, plan)

@@ -46,6 +46,7 @@ class ClusterOfMasters:
         self._loop = asyncio.get_running_loop()
         self._servers: dict[Address, Server] = {}
         self._owners: list[Server | None] = [None] * SLOTS
+        self._masters: list[Server] = []
         self._fault: BackendError | None = None
         self._decided = asyncio.Event()
         self._is_stale = asyncio.Event()
@@ -57,8 +58,7 @@ class ClusterOfMasters:
     async def masters(self) -> Sequence[Server]:
         async with deadline(self._loop.time() + DEADLINE_SECONDS):
             await self._decided.wait()
-        masters = list(dict.fromkeys(server for server in self._owners if server is not None))
-        return masters or self._raise_unknown()
+        return self._masters or self._raise_unknown()
 
     async def call(self, key: bytes, *command: Argument) -> Reply:
         due = self._loop.time() + DEADLINE_SECONDS
@@ -167,6 +167,7 @@ class ClusterOfMasters:
         if self._fault is not None:
             log.info("the cluster is known")
         self._fault = None
+        self._masters = [self._server_at(owner) for owner in dict.fromkeys(owners) if owner is not None]
         self._owners = [
             previous if owner is None else self._server_at(owner)
             for owner, previous in zip(owners, self._owners, strict=True)

@@ -18,6 +18,7 @@ from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
 from gateway import request_ids
 from gateway.edge.exchange import HttpRequest, HttpResponse
 from gateway.edge.framing import Framing
+from gateway.edge.outgoing import is_taken
 from gateway.errors import BadRequest, InternalError, Overloaded, Refusal, RequestTimeout
 from gateway.faults import report_fault
 
@@ -215,7 +216,7 @@ class EdgeProtocol(RequestHandler):
     async def linger(self) -> bool:
         """After the last answer: drop what still comes, until the client closes or a second is over.
 
-        False if the client has certainly not read everything: closing before that, it breaks the connection.
+        Returns whether the client was still there.
         """
         self._close = True
         wire = self._wire
@@ -227,7 +228,12 @@ class EdgeProtocol(RequestHandler):
             wire.resume_reading()
         self._gone = self._loop.create_future()
         await asyncio.wait((self._gone,), timeout=_LINGER_SECONDS)
-        return not (self._is_broken or wire.get_write_buffer_size())
+        return True
+
+    async def was_read(self, seconds: float) -> bool:
+        """Whether the client takes everything in that time; closing before that, it breaks the connection."""
+        wire = self._wire
+        return (wire is None or await is_taken(wire, seconds)) and not self._is_broken
 
     def _stop_lingering(self) -> None:
         if self._gone is not None and not self._gone.done():

@@ -109,7 +109,8 @@ class HttpResponse(Struct, frozen=True):
 class LastResponse(HttpResponse, frozen=True):
     """A response behind which the client may still send: closing at once could reset it away.
 
-    `on_read` is called when the client has read it, as far as can be seen from here.
+    `on_read` is called when the client has read it, as far as can be seen from here: its machine has taken
+    everything within `write_seconds`, and it did not break the connection.
     """
 
     on_read: Callable[[], object] | None = None
@@ -121,5 +122,6 @@ class LastResponse(HttpResponse, frozen=True):
     async def _linger(self, protocol: "EdgeProtocol", rest: Coroutine[None, None, None] | None) -> None:
         if rest is not None:
             await rest
-        if await protocol.linger() and self.on_read is not None:
+        is_there = await protocol.linger()
+        if is_there and self.on_read is not None and await protocol.was_read(self.write_seconds):
             self.on_read()

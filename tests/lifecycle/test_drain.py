@@ -2,12 +2,15 @@
 
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 
 from tests.lifecycle.raw import Connection, is_listening, request
 from tests.support.process import GatewayProcess
 
+NOWHERE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
 GRACE_SECONDS = 30
 """Longer than any test: where a replica ends, it was not for the grace being over."""
@@ -124,6 +127,37 @@ def test_a_scrape_whose_reader_was_gone_before_it_was_answered_is_not_the_last_o
     assert draining.process.poll() is None
     _scrape(draining)
     assert draining.wait() == 0
+
+
+def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"], buffer_bytes=1) as ops:
+        ops.send(SCRAPE.replace(b"/usage", b""))
+        assert ops.has_answer()
+        time.sleep(1.5)
+        assert draining.process.poll() is None
+        assert b"kvs_usage_requests_total" in ops.response()[2]
+        assert draining.wait(10) == 0
+
+
+def test_who_pipelines_without_end_does_not_hold_the_drain_up(open_yet):
+    with Connection(open_yet.urls["data"]) as client, ThreadPoolExecutor() as threads:
+        flood = threads.submit(_pipeline_until_closed, client)
+        _until(lambda: "waiting for a last scrape" in open_yet.log.read_text(), 10)
+        assert flood.result(10) > 100
+        _scrape(open_yet)
+        assert open_yet.wait(10) == 0
+
+
+def _pipeline_until_closed(client: Connection) -> int:
+    """How many requests were answered, of which there was always another one behind."""
+    client.send(NOWHERE * 50)
+    for answered in count():
+        try:
+            client.response()
+            client.send(NOWHERE)
+        except OSError:
+            return answered
 
 
 def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):

@@ -5,11 +5,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from backends.interface import Entry
 from tests.redis.conformance import PREFIX, opened_redis
 from tests.redis.traffic import TABLE, traffic
 from tests.support.redis import Cluster
 from tests.support.redis.slots import node_id
 from tests.support.servers import wait_for
+from tests.support.stores import first_answer
 from tests.support.wire import until
 
 MASTERS = 3
@@ -86,6 +88,19 @@ async def test_without_a_replica_the_slots_of_a_dead_master_are_refused_at_once_
     running.assert_faults_were_in_time()
     assert _touched(running) == its_keys
     assert running.usual_refusal_seconds < 0.001
+
+
+async def test_a_dead_master_that_the_cluster_has_forgotten_is_asked_nothing_more():
+    with Cluster(cluster_require_full_coverage="no") as cluster:
+        *others, victim = cluster.nodes
+        async with opened_redis(cluster.url) as store:
+            await store.entries.put(TABLE, "key", Entry(b"1", None))
+            name = node_id(victim)
+            cluster.kill(victim)
+            for other in others:
+                other.command("CLUSTER", "FORGET", name)
+            await first_answer(store)
+            await store.entries.purge(TABLE)
 
 
 def _is_missed(name, witness):
