@@ -5,12 +5,11 @@ import asyncio
 import fcntl
 import termios
 
-
 _LOOK_SECONDS = 0.05
 
 
 async def is_taken(wire: asyncio.Transport, seconds: float) -> bool:
-    """Wait until the other end's machine has everything, or the connection has ended; False if time is over."""
+    """Wait until the other end's machine has everything, or the connection ends; False if time is over."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + seconds
     while not wire.is_closing() and _untaken_bytes(wire):

@@ -9,15 +9,13 @@ from tests.support.config import TABLE_TOKEN
 
 
 class Connection:
-    """Requests in pieces, and responses one by one. `buffer_bytes` is about what arrives before it is read."""
+    """Requests in pieces, and responses one by one; `buffer_bytes` is about what arrives unread."""
 
     def __init__(self, url: str, seconds: float = 10.0, buffer_bytes: int | None = None) -> None:
         address = urlsplit(url)
-        self._socket = socket.socket()
-        self._socket.settimeout(seconds)
+        self._socket = socket.create_connection((address.hostname, address.port), seconds)
         if buffer_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-        self._socket.connect((address.hostname, address.port))
         self._received = self._socket.makefile("rb")
 
     def send(self, data: bytes) -> None:
