@@ -31,17 +31,23 @@ class Connection:
         return self.response()
 
     def response(self) -> tuple[int, dict[str, str], Any]:
-        """Status, fields and body; the body is decoded if it is JSON."""
-        status_line = self._received.readline()
-        if not status_line:
-            raise ConnectionError("closed without an answer")
+        """Status, fields and body; the body is decoded if it is JSON. Raises ConnectionError if it is cut off."""
+        status_line = self._line()
         fields = {}
-        while line := self._received.readline().strip():
+        while line := self._line().strip():
             name, _, value = line.decode().partition(": ")
             fields[name.lower()] = value
         body = self._received.read(int(fields["content-length"]))
+        if len(body) < int(fields["content-length"]):
+            raise ConnectionError("closed within an answer")
         is_json = fields["content-type"] == "application/json"
         return int(status_line.split()[1]), fields, json.loads(body) if is_json else body
+
+    def _line(self) -> bytes:
+        line = self._received.readline()
+        if not line.endswith(b"\n"):
+            raise ConnectionError("closed without an answer")
+        return line
 
     def has_answer(self) -> bool:
         """Wait for the first byte of one, and leave it where it is."""

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -142,23 +143,22 @@ def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining)
 
 def test_who_pipelines_without_end_does_not_hold_the_drain_up(open_yet):
     with Connection(open_yet.urls["data"]) as client, ThreadPoolExecutor() as threads:
-        flood = threads.submit(_pipeline_until_closed, client)
-        _until(lambda: "waiting for a last scrape" in open_yet.log.read_text(), 10)
-        assert flood.result(10) > 100
+        threads.submit(_until_closed, lambda: client.send(NOWHERE * 500))
+        answered = threads.submit(_until_closed, client.response)
+        assert _until(lambda: "waiting for a last scrape" in open_yet.log.read_text(), 10)
+        assert answered.result(10) > 1000
         _scrape(open_yet)
         assert open_yet.wait(10) == 0
 
 
-def _pipeline_until_closed(client: Connection) -> int:
-    """How many requests were answered, of which there was always another one behind."""
-    answered = 0
+def _until_closed(step: Callable[[], object]) -> int:
+    """How often it could be taken."""
+    steps = 0
     with suppress(OSError):
-        client.send(NOWHERE * 50)
         while True:
-            client.response()
-            answered += 1
-            client.send(NOWHERE)
-    return answered
+            step()
+            steps += 1
+    return steps
 
 
 def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
