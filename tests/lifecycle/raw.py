@@ -31,7 +31,7 @@ class Connection:
         return self.response()
 
     def response(self) -> tuple[int, dict[str, str], Any]:
-        """Status, fields and body; the body is decoded if it is JSON. Raises ConnectionError if it is cut off."""
+        """Status, fields and body, decoded if it is JSON. Raises ConnectionError if something is missing."""
         status_line = self._line()
         fields = {}
         while line := self._line().strip():
