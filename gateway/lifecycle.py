@@ -66,7 +66,6 @@ class Replica:
         await asyncio.sleep(min(shutdown.drain_seconds, shutdown.grace_seconds))
         await self._data.stop_listening(ends_at)
         await self._finish_calls(ends_at)
-        self._app.data_responder.ends_pipelines = True  # else who pipelines without end holds all of it up
         log.info("waiting for a last scrape", extra={"fields": {"at_most_seconds": shutdown.grace_seconds}})
         await self._until_scraped(ends_at)
 

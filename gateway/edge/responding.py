@@ -29,16 +29,14 @@ class Responder:
         self._write_seconds = settings.write_seconds
         self._clock = clock
         self.draining = False
-        self.ends_pipelines = False
 
     def respond(self, request: HttpRequest, answer: Answer) -> HttpResponse:
         """The response to a request; what is left of its body, or a drain, ends the connection.
 
-        A drain lets pipelined requests that are there be answered first, until `ends_pipelines`.
+        A drain lets pipelined requests that are there be answered first.
         """
         is_read = request.content.is_eof() and answer.code not in _BREAKING
-        is_last = self.ends_pipelines or answer.code == ShuttingDown.code or not request.protocol.has_next
-        is_drained = self.draining and is_last
+        is_drained = self.draining and (answer.code == ShuttingDown.code or not request.protocol.has_next)
         keep_alive = is_read and request.keep_alive and not is_drained
         wire = encode_response(answer, request.id, self._clock.wall_ms() // 1000, keep_alive=keep_alive)
         if request.method == "HEAD":

@@ -2,16 +2,12 @@
 
 import signal
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 
 from tests.lifecycle.raw import Connection, is_listening, request
 from tests.support.process import GatewayProcess
 
-NOWHERE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
 GRACE_SECONDS = 30
 """Longer than any test: where a replica ends, it was not for the grace being over."""
@@ -139,26 +135,6 @@ def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining)
         assert draining.process.poll() is None
         assert b"kvs_usage_requests_total" in ops.response()[2]
         assert draining.wait(10) == 0
-
-
-def test_who_pipelines_without_end_does_not_hold_the_drain_up(open_yet):
-    with Connection(open_yet.urls["data"]) as client, ThreadPoolExecutor() as threads:
-        threads.submit(_until_closed, lambda: client.send(NOWHERE * 500))
-        answered = threads.submit(_until_closed, client.response)
-        assert _until(lambda: "waiting for a last scrape" in open_yet.log.read_text(), 10)
-        assert answered.result(10) > 1000
-        _scrape(open_yet)
-        assert open_yet.wait(10) == 0
-
-
-def _until_closed(step: Callable[[], object]) -> int:
-    """How often it could be taken."""
-    steps = 0
-    with suppress(OSError):
-        while True:
-            step()
-            steps += 1
-    return steps
 
 
 def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
