@@ -5,6 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+CACHE_SECONDS = 10.0
+"""For which a gateway uses a binding before it reads it again, where nothing else is set."""
+
 
 class Plan(Struct, frozen=True):
     """Amounts, and where the results go."""
@@ -28,8 +31,8 @@ class Plan(Struct, frozen=True):
     starts: int = 5
     tenants: tuple[int, ...] = (1, 1000, 100_000)
     declared_apps: int = 100_000
-    cache_seconds: float = 10.0
-    """For which a gateway uses a binding before it reads it again."""
+    cache_seconds: float = CACHE_SECONDS
+    """How long to wait until every binding has to be read again."""
     rest_seconds: float = 15.0
     """How long a replica is watched that has nothing to serve."""
 

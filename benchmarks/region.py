@@ -5,6 +5,7 @@ from math import ceil
 from msgspec import Struct
 
 from benchmarks.footprint import Footprint
+from benchmarks.plan import CACHE_SECONDS
 from benchmarks.scale import Tenants
 from benchmarks.tables import number, table
 from gateway.metering.usage import SERIES_PER_ROW
@@ -13,7 +14,6 @@ APPS = 100_000
 _MEAN_PER_APP = 0.1
 _PEAK = 3
 _UTILIZATION = 0.6
-_REMEMBERED_SECONDS = 10
 _RECORD_BYTES = 450
 _READ_UNIT_BYTES = 4096
 _LINE_BYTES = 140
@@ -36,7 +36,7 @@ def plan_region(tenants: Tenants) -> Region:
     mean = APPS * _MEAN_PER_APP
     peak = mean * _PEAK
     replicas = ceil(peak * tenants.then.cpu_microseconds / 1e6 / _UTILIZATION)
-    most_lookups = replicas * APPS / _REMEMBERED_SECONDS  # of all tokens, by all replicas, each time
+    most_lookups = replicas * APPS / CACHE_SECONDS  # of all tokens, by all replicas, each time
     return Region(mean, peak, min(mean, most_lookups), min(peak, most_lookups), replicas)
 
 

@@ -83,8 +83,7 @@ async def build_app(
     data = _data(settings, pipeline, tracing.responder(data_responder), metrics)
     credential_calls = CredentialCalls(callers.issuer)
     control = _control(settings, directory, credential_calls, side_responder)
-    _watch(metrics, bindings, usage, health)
-    _show_start(metrics, clock)
+    _watch(metrics, bindings, usage, health, started_seconds=clock.wall_ms() / 1000)
     return App(
         settings=settings,
         clock=clock,
@@ -220,7 +219,15 @@ def _control(
     )
 
 
-def _watch(metrics: ServiceMetrics, bindings: CachedBindings, usage: Usage, health: Health) -> None:
+def _watch(
+    metrics: ServiceMetrics,
+    bindings: CachedBindings,
+    usage: Usage,
+    health: Health,
+    *,
+    started_seconds: float,
+) -> None:
+    """`started_seconds` is after all scrapes of who was here before, and before any of this replica's."""
     cache = "kvs_directory_cache"
     metrics.watch_counter(f"{cache}_hits", "Tokens found in the cache.", lambda: bindings.counts.hits)
     metrics.watch_counter(f"{cache}_misses", "Tokens read from the store.", lambda: bindings.counts.misses)
@@ -233,11 +240,6 @@ def _watch(metrics: ServiceMetrics, bindings: CachedBindings, usage: Usage, heal
     )
     metrics.watch_gauge("kvs_draining", "1 from SIGTERM to the end.", lambda: health.draining)
     metrics.watch_dependencies(health.dependencies, health.clock_leads)
-
-
-def _show_start(metrics: ServiceMetrics, clock: Clock) -> None:
-    """After all scrapes of who was here before, and before any of this replica: nothing listens yet."""
-    started_seconds = clock.wall_ms() / 1000
     metrics.watch_gauge(START_TIME, "When counting began, in Unix seconds.", lambda: started_seconds)
 
 

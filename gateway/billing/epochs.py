@@ -72,8 +72,9 @@ def epochs_of(
         if later not in (earlier, previous):
             # a first scrape of the earlier process is lower than those of the one before it, not than its own
             is_first_of_earlier = None not in (earlier, previous) and previous != earlier
+            candidates = stretch[1:] if is_first_of_earlier else stretch
             of_later = following[1][:1] if following and following[0] == (later, later) else []
-            changed_ms = next(filter(fell, [*stretch[is_first_of_earlier:], *of_later]), changed_ms)
+            changed_ms = next(filter(fell, [*candidates, *of_later]), changed_ms)
         for time_ms in stretch:
             previous = epochs[time_ms] = later if previous == later or time_ms >= changed_ms else earlier
     return epochs

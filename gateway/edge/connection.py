@@ -87,9 +87,7 @@ class EdgeProtocol(RequestHandler):
             super().resume_reading(resume_parser)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._stop_deadline()
         if self._cut_off is not None:
             self._cut_off.cancel()
         self._is_broken = exc is not None
@@ -257,9 +255,7 @@ class EdgeProtocol(RequestHandler):
     def _take_heads(self) -> None:
         """At least one head is whole, or the parser has given up."""
         self._framing.restart(self._request_count)
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._stop_deadline()
         if isinstance(self._messages[-1][0], _ErrInfo):
             self._fail_last_body()
 
@@ -284,13 +280,16 @@ class EdgeProtocol(RequestHandler):
     def _expect_head(self) -> None:
         self._deadline = self._loop.call_later(self._server.settings.head_seconds, self._head_is_late)
 
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
     def _head_is_late(self) -> None:
         self._refuse_connection(RequestTimeout())
 
     def _refuse_connection(self, refusal: Refusal, *, lingers: bool = True) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._stop_deadline()
         transport = self.transport
         if transport is None:
             return
