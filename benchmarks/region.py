@@ -8,7 +8,7 @@ from benchmarks.footprint import Footprint
 from benchmarks.plan import CACHE_SECONDS
 from benchmarks.scale import Tenants
 from benchmarks.tables import number, table
-from gateway.metering.usage import SERIES_PER_ROW
+from gateway.observability.usage import SERIES_PER_ROW
 
 APPS = 100_000
 _MEAN_PER_APP = 0.1

@@ -7,10 +7,10 @@ from typing import Any
 from aiohttp.web_protocol import RequestHandler
 
 from gateway.app import App
-from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.edge.server import EdgeServer
-from gateway.headers import Headers
-from gateway.model import Call, Operation
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Operation
+from gateway.http.messages import HttpRequest, HttpResponse
+from gateway.http.server import EdgeServer
 
 Handler = Callable[[HttpRequest], Awaitable[HttpResponse]]
 

@@ -17,21 +17,20 @@ import yaml
 from benchmarks.exchange import VALUE, Exchange
 from benchmarks.signed import gateway_config, signed_exchanges
 from benchmarks.silent import call_of, open_connection
-from gateway.answers import Answer, render
 from gateway.app import App, build_app
 from gateway.app.callers import build_callers
 from gateway.app.renewal import build_declared, build_table_token
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
+from gateway.dataplane.execution import Executor, Meter
+from gateway.dataplane.parsing import parse
+from gateway.dataplane.policies.binding import admit
+from gateway.dataplane.policies.rate_limit import RateLimit
 from gateway.directory.bindings import CachedBindings
-from gateway.edge.exchange import HttpRequest, HttpResponse
-from gateway.execution import Executor
-from gateway.limits import Limits
-from gateway.metering.meter import Meter
-from gateway.model import Call, Operation, Put
-from gateway.operations import parse
-from gateway.policies.admission import admit
-from gateway.policies.rate_limit import RateLimit
+from gateway.domain.answers import Answer, render
+from gateway.domain.model import Call, Operation, Put
+from gateway.domain.rules import Limits
+from gateway.http.messages import HttpRequest, HttpResponse
 
 AT_ONCE = 64
 _REPETITIONS = 5

@@ -16,7 +16,7 @@ from benchmarks.exchange import Exchange
 from benchmarks.signed import ACCESS_KEY_ID, REGION, SECRET
 from gateway.directory.records import AppRecord, TableRecord, TokenRecord, app_name, encode, token_name
 from gateway.directory.tokens import digest_of, new_token
-from gateway.model import Environment
+from gateway.domain.model import Environment
 
 _AT_ONCE = 256
 _LEAST_REQUESTS = 1024

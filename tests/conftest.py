@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.support.clock import FakeClock
 from tests.support.gateway import run_gateway
 

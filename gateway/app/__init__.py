@@ -12,36 +12,35 @@ from gateway.app.callers import build_callers
 from gateway.app.renewal import Renewal, build_declared, build_table_token
 from gateway.app.stores import OpenStore, Stores, open_stores
 from gateway.config.settings import Settings
+from gateway.controlplane.calls import AppCalls, CredentialCalls, TableCalls
+from gateway.controlplane.handler import ControlEdge
+from gateway.controlplane.runtime import Runtime
+from gateway.dataplane.execution import Executor, Meter, OpenMeter
+from gateway.dataplane.handler import DataEdge, Respond
+from gateway.dataplane.pipeline import Pipeline
+from gateway.dataplane.policies.caller import CallerPolicy
+from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
-from gateway.directory.runtime import Runtime
-from gateway.edge.control import ControlEdge
-from gateway.edge.data import DataEdge, Respond
-from gateway.edge.management import AppCalls, CredentialCalls, TableCalls
-from gateway.edge.ops import OpsEdge
-from gateway.edge.responding import Responder
-from gateway.edge.server import Handler
-from gateway.execution import Executor
-from gateway.health import Health
-from gateway.limits import Limits
-from gateway.metering.exposition import START_TIME, Exposition
-from gateway.metering.meter import Meter, OpenMeter
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.usage import KnownTables, Usage
-from gateway.pipeline import Pipeline
-from gateway.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
-from gateway.policies.signature import CallerPolicy
-from gateway.tracing.opening import Tracing, open_tracing
+from gateway.domain.rules import Limits
+from gateway.http.responses import Responder
+from gateway.http.server import Handler
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.tracing.opening import Tracing, open_tracing
+from gateway.observability.usage import KnownTables, Usage
+from gateway.opsplane.exposition import START_TIME, Exposition
+from gateway.opsplane.handler import OpsEdge
+from gateway.opsplane.health import Health
 
 log = logging.getLogger("kvs.app")
 
 
 class App(Struct, frozen=True):
-    """Everything that is wired, for `gateway.lifecycle` to run."""
+    """Everything that is wired, for `gateway.replica.run` to run."""
 
     settings: Settings
     clock: Clock

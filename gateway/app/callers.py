@@ -7,13 +7,11 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import Settings
-from gateway.credentials.issuing import Issuer
-from gateway.credentials.keyring import Credentials, Keyring
-from gateway.credentials.roles import ApprovedRoles
-from gateway.credentials.session import SessionCredentials
+from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
+from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
-from gateway.model import Caller
-from gateway.policies.signature import CallerPolicy, SignaturePolicy, Unsigned
+from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
+from gateway.domain.model import Caller
 from gateway.sigv4 import Rules
 from gateway.sigv4.verification import strip_default_port
 

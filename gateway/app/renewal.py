@@ -10,13 +10,13 @@ from gateway.config.contradictions import find_contradictions
 from gateway.config.declaring import declared_apps
 from gateway.config.problems import Problems
 from gateway.config.settings import Settings
+from gateway.controlplane.calls import CredentialCalls
+from gateway.controlplane.handler import ControlEdge
+from gateway.dataplane.pipeline import Pipeline
+from gateway.dataplane.policies.binding import TableTokenPolicy
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
-from gateway.edge.control import ControlEdge
-from gateway.edge.management import CredentialCalls
-from gateway.pipeline import Pipeline
-from gateway.policies.table_token import TableTokenPolicy
 
 _RENEWED = ("signature", "control", "apps")
 _STORES = ("store", "counters")

@@ -9,9 +9,9 @@ from backends.clock import Clock
 from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
 from backends.settings import StoreSettings
 from gateway.config.settings import Settings
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
-from gateway.tracing.opening import Tracing
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.observability.tracing.opening import Tracing
 
 log = logging.getLogger("kvs.app")
 

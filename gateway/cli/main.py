@@ -18,8 +18,8 @@ from gateway.cli.usage import run_usage
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
 from gateway.config.source import ConfigurationFile
-from gateway.lifecycle import CannotListen, serve
-from gateway.logs import configure_logging
+from gateway.observability.logs import configure_logging
+from gateway.replica.run import CannotListen, serve
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from gateway.billing.period import read_period
 from gateway.billing.samples import COUNTERS, TENANT, TooManySamples
 from gateway.cli.exits import CommandFailed, Exit
 from gateway.cli.prometheus import PrometheusArchive
-from gateway.instants import iso_instant
+from gateway.domain.answers import iso_instant
 
 _OUTCOMES = ("ok", "not_found", "invalid", "rate_limited", "error")
 _REQUESTS, *_BYTES = COUNTERS.values()

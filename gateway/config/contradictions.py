@@ -6,12 +6,12 @@ from collections import Counter
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 
+from gateway.config.certificates import UnusableCertificate, server_context
 from gateway.config.problems import Problems
 from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings, TlsSettings
-from gateway.credentials.roles import ApprovedRoles
+from gateway.credentials.keyring import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
-from gateway.tls import UnusableCertificate, server_context
-from gateway.tracing.requirement import is_installed
+from gateway.observability.tracing.requirement import is_installed
 
 _CARRIED = re.compile(rb"[!-~\x80-\xff]+")
 """Bearer tokens that arrive as they are: no blanks, no control characters."""

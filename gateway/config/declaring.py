@@ -5,7 +5,7 @@ from hashlib import sha256
 from gateway.config.settings import DeclaredAppSettings, Settings
 from gateway.directory.declared import declared_table_id
 from gateway.directory.records import AppRecord, TableRecord
-from gateway.model import Environment
+from gateway.domain.model import Environment
 
 
 def declared_apps(settings: Settings) -> list[AppRecord]:

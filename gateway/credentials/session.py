@@ -19,9 +19,9 @@ from cachetools import LRUCache
 from msgspec import Struct
 
 from backends.clock import Clock
-from gateway.credentials.keyring import Credentials
-from gateway.errors import ExpiredCredentials, InvalidCredentials
-from gateway.model import Caller, Environment
+from gateway.credentials.keyring import ApprovedRoles, Credentials
+from gateway.domain.errors import ExpiredCredentials, InvalidCredentials
+from gateway.domain.model import Caller, Environment
 
 _MAX_TOKEN_BYTES = 4096
 _CACHED_SESSIONS = 10_000
@@ -132,3 +132,11 @@ def _decode(text: bytes) -> bytes:
     if _encode(data) != text:
         raise InvalidCredentials
     return data
+
+
+class Issuer(Struct, frozen=True):
+    """Issues for `roles`, with at most `max_ttl_seconds`; `sessions` is None where they are switched off."""
+
+    sessions: SessionCredentials | None
+    roles: ApprovedRoles
+    max_ttl_seconds: int

@@ -8,10 +8,10 @@ import hmac
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from gateway.credentials.roles import role_of
-from gateway.errors import IncompleteSignature
-from gateway.headers import Headers
-from gateway.model import Caller
+from gateway.credentials.keyring import role_of
+from gateway.domain.errors import IncompleteSignature
+from gateway.domain.headers import Headers
+from gateway.domain.model import Caller
 
 Network = IPv4Network | IPv6Network
 

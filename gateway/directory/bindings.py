@@ -17,8 +17,8 @@ from backends.interface import RecordStore
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, decode, token_name
 from gateway.directory.tokens import digest_of, is_well_formed
-from gateway.errors import AuthUnavailable
-from gateway.model import Binding, Environment
+from gateway.domain.errors import AuthUnavailable
+from gateway.domain.model import Binding, Environment
 
 _CACHED_BINDINGS = 100_000
 _CACHED_UNKNOWN = 10_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from gateway.directory.records import AppRecord, bind
-from gateway.model import Environment
+from gateway.domain.model import Environment
 
 
 class DeclaredApps:

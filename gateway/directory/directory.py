@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.errors import DeclaredApp, DirectoryRefusal
 from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppRecord
-from gateway.model import Environment
+from gateway.domain.errors import ControlRefusal, DeclaredApp
+from gateway.domain.model import Environment
 
 
 class Directory:
@@ -79,7 +79,7 @@ class Directory:
             raise DeclaredApp
         try:
             yield
-        except DirectoryRefusal:  # nothing was changed
+        except ControlRefusal:  # nothing was changed
             raise
         except BaseException:
             self._bindings.doubt(environment)

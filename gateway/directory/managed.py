@@ -15,13 +15,6 @@ import msgspec
 from backends.clock import Clock
 from backends.errors import BackendUnavailable
 from backends.interface import Record, RecordStore
-from gateway.directory.errors import (
-    AppNotFound,
-    TableExists,
-    TableLimitReached,
-    TableNotFound,
-    TypeNotServed,
-)
 from gateway.directory.records import (
     APPS,
     AppRecord,
@@ -36,7 +29,14 @@ from gateway.directory.records import (
     token_name,
 )
 from gateway.directory.tokens import digest_of, new_token
-from gateway.model import SUPPORTED_APP_TYPES, Environment
+from gateway.domain.errors import (
+    AppNotFound,
+    TableExists,
+    TableLimitReached,
+    TableNotFound,
+    TypeNotServed,
+)
+from gateway.domain.model import SUPPORTED_APP_TYPES, Environment
 
 _ATTEMPTS = 100
 _MAX_PAUSE_SECONDS = 0.02

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from backends.errors import CorruptEntry
 from backends.interface import Keyspace, Record
-from gateway.model import Binding, Budget, Environment, TenantLabels
+from gateway.domain.model import Binding, Budget, Environment, TenantLabels
 
 Document = TypeVar("Document", bound=Struct)
 

@@ -10,7 +10,6 @@ verification     the rules, in the order in which they answer
 keys             signing keys, derived once per secret and day
 """
 
-from gateway.sigv4.keys import SigningKeys
-from gateway.sigv4.verification import Claim, Rules, examine
+from gateway.sigv4.verification import Claim, Rules, SigningKeys, examine
 
 __all__ = ["Claim", "Rules", "SigningKeys", "examine"]

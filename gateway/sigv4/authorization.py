@@ -1,16 +1,19 @@
-"""The Authorization field of Signature V4, taken apart and judged by its shape alone.
+"""What a request states of its signature: the Authorization field, and the instant of signing.
 
-What a caller states (Credential, SignedHeaders) is the same in each of its
-requests for a day, so statements are parsed once; signatures are not. Strangers
-state things, too: what is longer than any signer needs is parsed and forgotten.
+Both are taken apart and judged by their shape alone. What a caller states (Credential, SignedHeaders) is the
+same in each of its requests for a day, so statements are parsed once; signatures are not. Strangers state
+things, too: what is longer than any signer needs is parsed and forgotten.
 """
 
 import re
+from calendar import timegm
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from msgspec import Struct
 
-from gateway.errors import IncompleteSignature
+from gateway.domain.errors import IncompleteSignature
+from gateway.domain.headers import Headers
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 AMZ = b"x-amz-"
@@ -132,3 +135,37 @@ def _parse_list(text: bytes) -> SignedHeaders:
 
 
 _known_list = lru_cache(_CACHED_LISTS)(_parse_list)
+
+
+_BASIC_FORM = re.compile(rb"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})Z")
+
+
+def signing_date(headers: Headers) -> bytes:
+    """X-Amz-Date, else Date. Raises IncompleteSignature if neither was sent."""
+    date = headers.get(b"x-amz-date")
+    if date is None:
+        date = headers.get(b"date")
+    if date is None:
+        raise IncompleteSignature(
+            "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
+        )
+    return date
+
+
+@lru_cache(1024)
+def epoch_seconds(date: bytes) -> int:
+    """Seconds since 1970. Raises IncompleteSignature for anything but an existing moment in basic form."""
+    digits = _BASIC_FORM.fullmatch(date)
+    if digits is None:
+        raise IncompleteSignature("Date must be in ISO-8601 'basic format', YYYYMMDDTHHMMSSZ.")
+    try:
+        moment = datetime(*map(int, digits.groups()), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    except ValueError:
+        raise IncompleteSignature("Date names a moment that does not exist.") from None
+    return timegm(moment.utctimetuple())
+
+
+def basic_form(seconds: int) -> str:
+    """The instant in the form in which clients sign it."""
+    # strftime writes years before 1000 with fewer than four digits
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ").zfill(16)

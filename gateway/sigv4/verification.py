@@ -1,15 +1,17 @@
-"""The rules of Signature V4 that need no secret, in the order in which they answer.
+"""The rules of Signature V4, in the order in which they answer; then the proof.
 
-Shape, region, service, scope, time, signed headers, host; then the caller looks
-up the key and proves the signature. What is refused and why stands in DESIGN.md.
+Shape, region, service, scope, time, signed headers, host need no secret: `examine`. Then the caller looks up
+the key, and `SigningKeys.prove` checks the signature. What is refused and why stands in DESIGN.md.
 """
 
+import hmac
+from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from gateway.errors import (
+from gateway.domain.errors import (
     IncompleteSignature,
     InvalidHost,
     InvalidRegion,
@@ -17,19 +19,22 @@ from gateway.errors import (
     InvalidService,
     MissingSignature,
     SignatureExpired,
+    SignatureMismatch,
 )
-from gateway.headers import Headers
+from gateway.domain.headers import Headers
 from gateway.sigv4.authorization import (
     ALGORITHM,
     AMZ,
     Credential,
     SignedHeaders,
     Statement,
+    basic_form,
+    epoch_seconds,
     parse_authorization,
     parse_signed_headers,
+    signing_date,
 )
 from gateway.sigv4.canonical import canonical_request
-from gateway.sigv4.instant import basic_form, epoch_seconds, signing_date
 
 _QUERY = ord("?")
 _TERMINATOR = "aws4_request"
@@ -163,3 +168,30 @@ def strip_default_port(host: str) -> str:
 
 def _echo(text: bytes) -> str:
     return text[:_ECHOED_CHARACTERS].decode("latin-1")
+
+
+class SigningKeys:
+    """Derived keys, the most recently used `size` of them.
+
+    The secret is part of what a key is found by, so a replaced secret takes effect at once.
+    """
+
+    def __init__(self, size: int = 10_000) -> None:
+        self._keyed = lru_cache(size)(_keyed)
+
+    def prove(self, claim: Claim, secret: bytes) -> None:
+        """Raise SignatureMismatch unless the claim was signed with `secret`; in constant time."""
+        if not claim.declared_hash_holds:
+            raise SignatureMismatch
+        keyed = self._keyed(secret, claim.scope).copy()
+        keyed.update(claim.string_to_sign)
+        if not hmac.compare_digest(keyed.hexdigest().encode(), claim.signature):
+            raise SignatureMismatch
+
+
+def _keyed(secret: bytes, scope: bytes) -> hmac.HMAC:
+    key = b"AWS4" + secret
+    for part in scope.split(b"/"):
+        key = hmac.digest(key, part, "sha256")
+    keyed = hmac.new(key, digestmod="sha256")
+    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's object, without the calls of its wrapper

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from backends import open_backend
 from backends.interface import Backend
 from backends.settings import MemorySettings
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.backends.test_memory import opened_memory

@@ -9,11 +9,9 @@ from backends.interface import Backend, Entry, Keyspace
 from backends.memory import MemoryBackend
 from backends.memory.entries import _cost
 from backends.settings import MemorySettings
-from gateway.execution import Executor
-from gateway.headers import Headers
-from gateway.metering.meter import Meter, Reading
-from gateway.metering.usage import Usage
-from gateway.model import (
+from gateway.dataplane.execution import Executor, Meter, Reading
+from gateway.domain.headers import Headers
+from gateway.domain.model import (
     Call,
     Delete,
     Deleted,
@@ -26,6 +24,7 @@ from gateway.model import (
     Stored,
     TenantLabels,
 )
+from gateway.observability.usage import Usage
 from tests.support.clock import FakeClock
 
 NAMES = ["a", "\u00e9", "e\u0301", "k" * 512]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gateway.app import build_app
 from gateway.config.loading import load
 from gateway.config.settings import Settings
-from gateway.lifecycle import running
+from gateway.replica.run import running
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.yaml"
 

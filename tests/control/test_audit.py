@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from gateway.logs import JsonFormatter, configure_logging
+from gateway.observability.logs import JsonFormatter, configure_logging
 from tests.control.paths import APPS, BLOG, CREDENTIALS, DECLARED, TABLES
 from tests.support.config import CONTROL_TOKEN, ROLE
 from tests.support.gateway import run_gateway

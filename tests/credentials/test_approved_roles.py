@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.credentials.roles import ApprovedRoles, role_of
+from gateway.credentials.keyring import ApprovedRoles, role_of
 from gateway.credentials.session import SessionCredentials
 from tests.sigv4.wire import assert_refused
 from tests.support.config import MASTER_KEY

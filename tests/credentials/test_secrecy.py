@@ -4,9 +4,9 @@ import logging
 
 from gateway.credentials.keyring import Credentials
 from gateway.credentials.session import SessionCredentials
-from gateway.headers import Headers
-from gateway.logs import JsonFormatter
-from gateway.model import Caller
+from gateway.domain.headers import Headers
+from gateway.domain.model import Caller
+from gateway.observability.logs import JsonFormatter
 from gateway.sigv4 import Rules, examine
 from tests.credentials.sessions import issue, signer_of
 from tests.sigv4.wire import SECRET, signed

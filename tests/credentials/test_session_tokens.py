@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gateway.credentials.session import SessionCredentials
-from gateway.errors import ExpiredCredentials, InvalidCredentials, SignatureRefusal
-from gateway.model import Environment
+from gateway.domain.errors import ExpiredCredentials, InvalidCredentials, SignatureRefusal
+from gateway.domain.model import Environment
 from tests.credentials.sessions import claims_of, decode, encode
 from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE

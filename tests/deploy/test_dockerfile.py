@@ -84,7 +84,7 @@ def test_what_the_wheel_is_made_of_is_given_to_the_build(path):
         "tests/support/config.py",
         ".venv/bin/python",
         "gateway/__pycache__/app.cpython-311.pyc",
-        "gateway/edge/__pycache__/data.cpython-311.pyc",
+        "gateway/http/__pycache__/connection.cpython-311.pyc",
     ],
 )
 def test_nothing_else_is(path):

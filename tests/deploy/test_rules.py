@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gateway.config.settings import ShutdownSettings
-from gateway.errors import Refusal
+from gateway.domain.errors import Refusal
 from tests.deploy.installations import DEPLOY
 from tests.deploy.monitoring import UNIT_TESTS, panel_queries, rule_groups, rules, spec_of
 from tests.deploy.promql import Names, names_in

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from gateway.errors import Refusal
+from gateway.domain.errors import Refusal
 from tests.deploy.monitoring import RUNBOOK, rules, runbook_queries
 from tests.deploy.test_rules import all_refusals, promtool
 

@@ -13,7 +13,7 @@ from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import AppRecord
-from gateway.model import Environment
+from gateway.domain.model import Environment
 from tests.support.clock import FakeClock
 from tests.support.stores import Faults, FaultyBackend
 

@@ -7,7 +7,7 @@ import pytest
 from backends.errors import BackendUnavailable, CorruptEntry
 from gateway.directory import bindings
 from gateway.directory.tokens import new_token
-from gateway.errors import AuthUnavailable
+from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS
 
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from backends.clock import SystemClock
-from gateway import housekeeping
 from gateway.directory.records import AppRecord, TableRecord
-from gateway.metering.usage import KnownTables, Usage
-from gateway.model import Environment
+from gateway.domain.model import Environment
+from gateway.observability.usage import KnownTables, Usage
+from gateway.replica import background as housekeeping
 
 
 class ListedDirectory:

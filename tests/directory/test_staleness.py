@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from gateway.directory.errors import TableNotFound
-from gateway.model import Environment
+from gateway.domain.errors import TableNotFound
+from gateway.domain.model import Environment
 from tests.directory.region import CACHE_TTL_MS, SHOP
 
 

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from gateway.directory.errors import (
+from gateway.directory.records import AppRecord
+from gateway.domain.errors import (
     AppNotFound,
-    DirectoryRefusal,
+    ControlRefusal,
     TableExists,
     TableLimitReached,
     TableNotFound,
     TypeNotServed,
 )
-from gateway.directory.records import AppRecord
-from gateway.model import Environment
+from gateway.domain.model import Environment
 from tests.directory.region import SHOP, Replica
 
 
@@ -203,4 +203,4 @@ async def test_nothing_can_be_done_to_an_app_that_is_not_registered(region):
         with pytest.raises(AppNotFound):
             await change
     assert await region.record_names() == []
-    assert issubclass(AppNotFound, DirectoryRefusal)
+    assert issubclass(AppNotFound, ControlRefusal)

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from backends.errors import BackendUnavailable
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.dynamodb.scripted import TABLE_NAME, prepared_endpoint, store_on, unprepared_store
 from tests.dynamodb.sources import (
     FIRST,

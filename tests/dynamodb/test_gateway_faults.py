@@ -10,8 +10,8 @@ import pytest
 from backends.clock import SystemClock
 from backends.dynamodb import client
 from gateway.directory.tokens import new_token
-from gateway.logs import JsonFormatter
-from gateway.metering import stores
+from gateway.observability import stores
+from gateway.observability.logs import JsonFormatter
 from tests.dynamodb.conformance import suited_to_engines
 from tests.dynamodb.scripted import TABLE_NAME, prepared_endpoint
 from tests.support.clock import FakeClock

@@ -7,7 +7,7 @@ import pytest
 
 from backends.dynamodb import backend
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.dynamodb.conformance import opened_dynamodb, suited_to_engines
 from tests.dynamodb.scripted import TABLE, TTL, WRITES, prepared_endpoint, unprepared_store
 from tests.support.config import BASE, merged

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.edge.framing import MAX_BYTES
+from gateway.http.framing import MAX_BYTES
 from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
 
 BODY = b'{"key":"k"}'

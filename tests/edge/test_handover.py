@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gateway.edge.handover import leave_port
+from gateway.http.handover import leave_port
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has filters on sockets")
 

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from gateway import request_ids
-from gateway.edge.data import FAILURE_LINES_PER_SECOND
-from gateway.request_ids import current_request_id
+from gateway.dataplane.handler import FAILURE_LINES_PER_SECOND
+from gateway.observability import logs
+from gateway.observability.logs import current_request_id
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway
 from tests.support.load import client_of
@@ -114,11 +114,11 @@ def test_a_thread_without_an_event_loop_has_no_id():
 
 
 async def test_connections_that_are_gone_are_forgotten():
-    before = len(request_ids._connections)
+    before = len(logs._connections)
     async with run_gateway() as gateway:
         await gateway.get("k")
-        assert len(request_ids._connections) > before
-    assert len(request_ids._connections) == before
+        assert len(logs._connections) > before
+    assert len(logs._connections) == before
 
 
 async def test_failures_are_logged_where_access_is_zero(gateway, lines):
@@ -132,12 +132,12 @@ async def test_failures_are_logged_where_access_is_zero(gateway, lines):
 
 
 async def test_many_failures_are_a_bounded_number_of_lines(gateway, lines, monkeypatch):
-    monkeypatch.setattr("gateway.edge.data.perf_counter", lambda: 7.0)
+    monkeypatch.setattr("gateway.dataplane.handler.perf_counter", lambda: 7.0)
     gateway.faults.fail = {"get"}
     for _ in range(3 * FAILURE_LINES_PER_SECOND):
         await gateway.get("k")
     assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND
-    monkeypatch.setattr("gateway.edge.data.perf_counter", lambda: 8.0)
+    monkeypatch.setattr("gateway.dataplane.handler.perf_counter", lambda: 8.0)
     await gateway.get("k")
     assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND + 1
 

@@ -3,7 +3,7 @@
 import socket
 from contextlib import ExitStack
 
-from gateway.edge import listening
+from gateway.http import listener as listening
 
 
 def test_no_more_connections_are_taken_than_the_queue_holds(monkeypatch):

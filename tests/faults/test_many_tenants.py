@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from gateway.metering.exposition import Exposition
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.usage import Usage
-from gateway.model import Operation, TenantLabels, UsageOutcome
+from gateway.domain.model import Operation, TenantLabels, UsageOutcome
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.usage import Usage
+from gateway.opsplane.exposition import Exposition
 from tests.faults.fleet import Fleet
 from tests.support.evidence import note
 from tests.support.load import Load

@@ -15,9 +15,9 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from backends.errors import BackendError
-from gateway.edge.listening import Listener
-from gateway.metering.meter import Reading
-from gateway.model import UsageOutcome
+from gateway.dataplane.execution import Reading
+from gateway.domain.model import UsageOutcome
+from gateway.http.listener import Listener
 from tests.faults.simulation.loop import run_in_no_time
 from tests.faults.simulation.region import Region
 from tests.faults.simulation.store import Store, _Counters, _Entries

@@ -5,11 +5,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.errors import Refusal
-from gateway.headers import Headers
-from gateway.limits import Limits
-from gateway.model import Call, Operation, Put, Request
-from gateway.operations import parse
+from gateway.dataplane.parsing import parse
+from gateway.domain.errors import Refusal
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Operation, Put, Request
+from gateway.domain.rules import Limits
 
 JSON_HEADERS = Headers([(b"content-type", b"application/json")])
 LIMITS = Limits()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.headers import Headers
-from gateway.model import Get, Operation, Put
+from gateway.domain.headers import Headers
+from gateway.domain.model import Get, Operation, Put
 from tests.fuzz.oracle import assert_agreement, judge, refusal_of
 
 THOROUGH = settings(max_examples=1000, deadline=None)

@@ -11,7 +11,7 @@ import sys
 import pytest
 import yaml
 
-from gateway.lifecycle import CannotListen
+from gateway.replica.run import CannotListen
 from tests.lifecycle.raw import Connection
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway

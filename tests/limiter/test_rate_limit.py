@@ -8,9 +8,9 @@ from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Charge, Keyspace
 from backends.memory import MemoryBackend
 from backends.settings import MemorySettings
-from gateway.errors import QuotaUnavailable, RateLimited
-from gateway.model import Budget, Grant, TenantLabels
-from gateway.policies.rate_limit import LenientRateLimit, RateLimit
+from gateway.dataplane.policies.rate_limit import LenientRateLimit, RateLimit
+from gateway.domain.errors import QuotaUnavailable, RateLimited
+from gateway.domain.model import Budget, Grant, TenantLabels
 from tests.support.stores import Faults, FaultyBackend
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from backends.interface import Keyspace
 from backends.memory import MemoryBackend
 from backends.settings import MemorySettings
-from gateway.errors import RateLimited
-from gateway.model import Budget, Grant, TenantLabels
-from gateway.policies.rate_limit import RateLimit
+from gateway.dataplane.policies.rate_limit import RateLimit
+from gateway.domain.errors import RateLimited
+from gateway.domain.model import Budget, Grant, TenantLabels
 from tests.support.clock import FakeClock
 
 CHARGES = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([1, 2, 3, 5]))

@@ -6,8 +6,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.metering.usage import Usage
-from gateway.model import TenantLabels
+from gateway.domain.model import TenantLabels
+from gateway.observability.usage import Usage
 from tests.support.gateway import Gateway
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -6,8 +6,8 @@ from time import thread_time
 
 import pytest
 
-from gateway.metering.exposition import Exposition
-from gateway.metering.service import ServiceMetrics
+from gateway.observability.metrics import ServiceMetrics
+from gateway.opsplane.exposition import Exposition
 from tests.metering.scraping import USAGE, parse, scrape, usage_of
 from tests.support.config import CONTROL_TOKEN, MASTER_KEY, OTHER_TABLE_TOKEN, TABLE_TOKEN
 from tests.support.gateway import Gateway

@@ -6,9 +6,9 @@ from backends.errors import BackendMisconfigured, BackendUnavailable, StoreFull
 from backends.interface import Entry, Keyspace
 from backends.memory import MemoryBackend
 from backends.settings import MemorySettings
-from gateway.metering.exposition import Exposition
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.opsplane.exposition import Exposition
 from tests.metering.scraping import parse, total, usage_of
 from tests.support.stores import Faults, FaultyBackend
 

@@ -5,7 +5,7 @@ import pytest
 from backends import open_backend
 from backends.errors import BackendMisconfigured
 from backends.settings import MemorySettings
-from gateway.health import Health, Status
+from gateway.opsplane.health import Health, Status
 from tests.support.gateway import Gateway, run_gateway
 from tests.support.stores import Faults, FaultyBackend
 

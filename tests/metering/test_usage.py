@@ -11,8 +11,8 @@ from gateway.app import build_app
 from gateway.config.loading import parse
 from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppRecord
-from gateway.lifecycle import running
-from gateway.model import Environment
+from gateway.domain.model import Environment
+from gateway.replica.run import running
 from tests.metering.scraping import (
     REQUEST_BYTES,
     REQUESTS,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gateway.metering.exposition import Exposition
-from gateway.metering.service import ServiceMetrics
-from gateway.metering.usage import KnownTables, Usage
-from gateway.model import Operation, UsageOutcome
+from gateway.domain.model import Operation, UsageOutcome
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.usage import KnownTables, Usage
+from gateway.opsplane.exposition import Exposition
 from tests.metering.scraping import (
     REQUEST_BYTES,
     REQUESTS,

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gateway.edge
+import gateway.opsplane
 
-DOCUMENT: dict[str, Any] = json.loads(Path(gateway.edge.__file__).with_name("openapi.json").read_text())
+DOCUMENT: dict[str, Any] = json.loads(Path(gateway.opsplane.__file__).with_name("openapi.json").read_text())
 
 METHODS = {"get", "put", "post", "delete"}
 

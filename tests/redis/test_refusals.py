@@ -8,7 +8,7 @@ import hiredis
 import pytest
 
 from backends.clock import SystemClock
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.redis.conformance import opened_redis
 from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway

@@ -8,7 +8,7 @@ import pytest
 from backends.clock import SystemClock
 from backends.errors import CorruptEntry
 from backends.interface import Charge
-from gateway.logs import JsonFormatter
+from gateway.observability.logs import JsonFormatter
 from tests.redis.conformance import opened_redis
 from tests.redis.replicas import new_table
 from tests.support.config import TABLE_TOKEN

@@ -6,7 +6,7 @@ import ssl
 import pytest
 import trustme
 
-from gateway.tls import UnusableCertificate
+from gateway.config.certificates import UnusableCertificate
 from tests.reload.watched import watching
 
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 import yaml
 
-from gateway import reloading
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.source import ConfigurationFile
+from gateway.replica import reload as reloading
 from tests.lifecycle.raw import Connection
 from tests.reload.watched import watching, write
 from tests.support.config import BASE, TABLE_TOKEN, merged

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from gateway.config.source import ConfigurationFile
-from gateway.reloading import Reloader
+from gateway.replica.reload import Reloader
 from tests.support.config import BASE, merged
 from tests.support.gateway import Gateway, run_gateway
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.headers import Headers
+from gateway.domain.headers import Headers
 from gateway.sigv4 import Rules, SigningKeys, examine
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "sigv4-2015"

@@ -4,14 +4,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.credentials.keyring import Credentials, Keyring
-from gateway.credentials.roles import ApprovedRoles
+from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
-from gateway.errors import Refusal
-from gateway.headers import Headers
-from gateway.model import Call, Caller, Operation
-from gateway.policies.signature import SignaturePolicy
+from gateway.dataplane.policies.caller import SignaturePolicy
+from gateway.domain.errors import Refusal
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Caller, Operation
 from gateway.sigv4 import Rules
 from tests.sigv4.wire import signed
 from tests.support.clock import FakeClock

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from gateway.errors import SignatureRefusal
-from gateway.headers import Headers
+from gateway.domain.errors import SignatureRefusal
+from gateway.domain.headers import Headers
 from gateway.sigv4 import Rules, examine
 from tests.support.signing import REGION
 

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gateway.credentials.keyring import Credentials, Keyring
-from gateway.errors import SignatureMismatch, SignatureRefusal
-from gateway.headers import Headers
-from gateway.model import Caller
+from gateway.domain.errors import SignatureMismatch, SignatureRefusal
+from gateway.domain.headers import Headers
+from gateway.domain.model import Caller
 from gateway.sigv4 import Rules, SigningKeys, examine
 from tests.support.signing import REGION, Signer
 

@@ -13,7 +13,7 @@ import yaml
 from backends import open_backend
 from gateway.app import App, build_app
 from gateway.config.loading import parse
-from gateway.lifecycle import Replica, running
+from gateway.replica.run import Replica, running
 from tests.support.clock import FakeClock
 from tests.support.config import BASE, CONTROL_TOKEN, TABLE_TOKEN, merged
 from tests.support.signing import Signer

@@ -7,14 +7,13 @@ from secrets import choice
 from types import SimpleNamespace
 
 from backends.clock import SystemClock
-from gateway.credentials.keyring import Credentials, Keyring
-from gateway.credentials.roles import ApprovedRoles
+from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
 from gateway.credentials.session import SessionCredentials
+from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.directory.tokens import PREFIX, _checksum, new_token
-from gateway.errors import Refusal
-from gateway.headers import Headers
-from gateway.model import Call, Caller, Operation
-from gateway.policies.signature import SignaturePolicy
+from gateway.domain.errors import Refusal
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Caller, Operation
 from gateway.sigv4 import Rules
 from tests.directory.region import Region, Replica
 from tests.fuzz.targets.coroutines import result_of

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from gateway.config.settings import TracingSettings
-from gateway.tracing.exporting import WAITING_SPANS, Export
+from gateway.observability.tracing.exporting import WAITING_SPANS, Export
 from tests.support.config import BASE, merged
 from tests.support.load import client_of
 from tests.support.ports import free_port

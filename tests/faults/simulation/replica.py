@@ -5,10 +5,10 @@ from contextlib import suppress
 
 from gateway.app import App, build_app
 from gateway.config.settings import Settings
-from gateway.edge.listening import Listener
-from gateway.edge.server import EdgeServer
-from gateway.housekeeping import chores
-from gateway.lifecycle import Replica
+from gateway.http.listener import Listener
+from gateway.http.server import EdgeServer
+from gateway.replica.background import chores
+from gateway.replica.run import Replica
 from tests.faults.simulation.store import Network, RemoteBackend, SimulatedClock
 from tests.faults.simulation.wire import ServerEnd
 

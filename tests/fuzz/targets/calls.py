@@ -4,13 +4,14 @@ import re
 from contextlib import suppress
 from zlib import crc32
 
-from gateway.credentials.keyring import Credentials, Keyring
-from gateway.credentials.roles import ApprovedRoles
+from gateway.controlplane import fields
+from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
 from gateway.credentials.session import SessionCredentials
-from gateway.directory.errors import DirectoryRefusal
+from gateway.dataplane.policies.binding import TableTokenPolicy
+from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.directory.tokens import is_well_formed
-from gateway.edge import fields
-from gateway.errors import (
+from gateway.domain.errors import (
+    ControlRefusal,
     ExpiredCredentials,
     InvalidCredentials,
     InvalidJson,
@@ -18,10 +19,8 @@ from gateway.errors import (
     MissingToken,
     SignatureRefusal,
 )
-from gateway.headers import Headers
-from gateway.model import Call, Caller, Operation
-from gateway.policies.signature import SignaturePolicy
-from gateway.policies.table_token import TableTokenPolicy
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Caller, Operation
 from gateway.sigv4 import Rules
 from tests.fuzz.oracle import assert_agreement
 from tests.fuzz.targets.coroutines import result_of
@@ -117,10 +116,10 @@ def body(data: bytes) -> None:
 def control(data: bytes) -> None:
     """Query and body of a management call."""
     query, content = _line(data)
-    with suppress(DirectoryRefusal):
+    with suppress(ControlRefusal):
         environment = fields.environment("acme", "shop", query.decode("latin-1"))
         assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", environment.env)
-    with suppress(DirectoryRefusal, InvalidJson):
+    with suppress(ControlRefusal, InvalidJson):
         sent = fields.parse_object(content)
         name = fields.name(sent.get("name"), fields.TABLE_NAME)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)

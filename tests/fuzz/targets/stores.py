@@ -20,14 +20,13 @@ from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
 from backends.redis.replies import SLOTS, Redirected, fault_of
 from backends.redis.url import Address
-from gateway.answers import render
+from gateway.dataplane.execution import Executor, Reading
 from gateway.directory.records import AppRecord, binding_of, decode
-from gateway.errors import StorageUnavailable
-from gateway.execution import Executor
-from gateway.headers import Headers
-from gateway.metering.meter import Reading
-from gateway.metering.usage import Usage
-from gateway.model import Call, Get, Grant, Operation, TenantLabels
+from gateway.domain.answers import render
+from gateway.domain.errors import StorageUnavailable
+from gateway.domain.headers import Headers
+from gateway.domain.model import Call, Get, Grant, Operation, TenantLabels
+from gateway.observability.usage import Usage
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 

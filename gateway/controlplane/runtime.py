@@ -1,0 +1,60 @@
+"""What an app is told about its tables: its function's runtime variables."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from gateway.directory.records import AppRecord, TableRecord
+from gateway.domain.answers import iso_instant
+
+
+class Runtime(Struct, frozen=True):
+    """The same for all apps of a region."""
+
+    public_url: str
+    region: str
+    variable_prefix: str
+    default_limit: int
+    default_max_tables: int
+
+    def token_variable(self, table_name: str) -> str:
+        """The variable that carries a table's token."""
+        return f"{self.variable_prefix}_KVS_TOKEN_{table_name.upper()}"
+
+    def variables(self, table_name: str, token: str) -> dict[str, str]:
+        """All variables that a function needs to use one table."""
+        return {
+            f"{self.variable_prefix}_KVS_URL": self.public_url,
+            f"{self.variable_prefix}_KVS_REGION": self.region,
+            self.token_variable(table_name): token,
+        }
+
+    def describe_app(self, app: AppRecord) -> dict[str, Any]:
+        """The app as the control plane shows it; limits are those in force."""
+        return {
+            "org_id": app.environment.org,
+            "app_id": app.environment.app,
+            "env_id": app.environment.env,
+            "type": app.type,
+            "status": "active" if app.active else "inactive",
+            "requests_per_minute": app.requests_per_minute or self.default_limit,
+            "max_tables": self.default_max_tables if app.max_tables is None else app.max_tables,
+        }
+
+    def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
+        """The table as the control plane shows it: never its token."""
+        return {
+            "id": table.id,
+            "org_id": app.environment.org,
+            "app_id": app.environment.app,
+            "env_id": app.environment.env,
+            "name": table.name,
+            "status": "active",
+            "kvs_url": self.public_url,
+            "env_var_name": self.token_variable(table.name),
+            "token_last_four": table.token_last_four,
+            "minute_limit": table.minute_limit,
+            "disabled_at": None,
+            "created_at": iso_instant(table.created_at_ms),
+            "updated_at": iso_instant(table.updated_at_ms),
+        }

@@ -1,0 +1,79 @@
+"""The order of policies. Read `serve` from top to bottom: that is the contract.
+
+Route and body size are checked before, by the HTTP edge.
+"""
+
+import logging
+
+from gateway.dataplane.execution import Executor, OpenMeter
+from gateway.dataplane.parsing import parse
+from gateway.dataplane.policies.binding import TableTokenPolicy, admit
+from gateway.dataplane.policies.caller import CallerPolicy
+from gateway.dataplane.policies.rate_limit import GrantCharge
+from gateway.domain.answers import Answer, refuse, render
+from gateway.domain.errors import InternalError, Refusal, ShuttingDown
+from gateway.domain.model import Call, TenantLabels, UsageOutcome
+from gateway.domain.rules import Limits
+from gateway.observability.logs import report_fault
+
+log = logging.getLogger("kvs.pipeline")
+
+_CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
+"""How a call is counted that a shutdown cancelled: its answer is not known here."""
+
+
+class Pipeline:
+    """From a call to its answer. Never raises: what is not foreseen is 500 and one log line."""
+
+    def __init__(
+        self,
+        *,
+        signature: CallerPolicy,
+        table_token: TableTokenPolicy,
+        rate_limit: GrantCharge,
+        limits: Limits,
+        meter: OpenMeter,
+        executor: Executor,
+    ) -> None:
+        self._signature = signature
+        self._table_token = table_token
+        self._rate_limit = rate_limit
+        self._limits = limits
+        self._meter = meter
+        self._executor = executor
+
+    def renew(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
+        """Serve the next call under these policies."""
+        self._signature = signature
+        self._table_token = table_token
+
+    async def serve(self, call: Call) -> tuple[Answer, TenantLabels | None]:
+        """The answer, and the tenant it is billed to if the call got that far."""
+        try:
+            caller = self._signature.verify(call)
+            binding = await self._table_token.bind(call)
+            grant = admit(caller, binding)
+        except Refusal as refusal:
+            return refuse(refusal), None
+        except Exception as fault:
+            return _unforeseen(fault), None
+
+        reading = self._meter.open(grant, call)
+        answer = _CUT_SHORT
+        try:
+            await self._rate_limit.charge(grant)
+            request = parse(call, self._limits)
+            outcome = await self._executor.execute(reading, request)
+            answer = render(outcome)
+        except Refusal as refusal:
+            answer = refuse(refusal)
+        except Exception as fault:
+            answer = _unforeseen(fault)
+        finally:
+            reading.close(answer)
+        return answer, grant.labels
+
+
+def _unforeseen(fault: Exception) -> Answer:
+    report_fault(log, fault)
+    return refuse(InternalError())

@@ -1,0 +1,66 @@
+"""Layer 2: which table."""
+
+from typing import Protocol
+
+from gateway.domain.errors import (
+    BindingInactive,
+    CallerNotApproved,
+    InvalidToken,
+    MissingToken,
+    UnsupportedAppType,
+)
+from gateway.domain.headers import Headers
+from gateway.domain.model import SUPPORTED_APP_TYPES, Binding, Call, Caller, Grant
+
+TOKEN_HEADER = b"x-kvs-authorization"
+_AUTHORIZATION = b"authorization"
+
+
+class Bindings(Protocol):
+    """What tokens stand for."""
+
+    async def resolve(self, token: bytes) -> Binding | None:
+        """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
+        ...
+
+
+class TableTokenPolicy:
+    """The binding of the bearer token in one of `headers`: the first that was sent counts."""
+
+    def __init__(self, bindings: Bindings, headers: tuple[bytes, ...] = (TOKEN_HEADER,)) -> None:
+        self._bindings = bindings
+        self._headers = headers
+
+    @classmethod
+    def for_development(cls, bindings: Bindings) -> "TableTokenPolicy":
+        """Without layer 1, `Authorization` is free to carry the token, too."""
+        return cls(bindings, (TOKEN_HEADER, _AUTHORIZATION))
+
+    async def bind(self, call: Call) -> Binding:
+        """Raises MissingToken, InvalidToken or AuthUnavailable."""
+        binding = await self._bindings.resolve(self._token(call.headers))
+        if binding is None:
+            raise InvalidToken
+        return binding
+
+    def _token(self, headers: Headers) -> bytes:
+        for name in self._headers:
+            field = headers.get(name)
+            if field:
+                scheme, _, token = field.partition(b" ")
+                token = token.strip()
+                if name in headers.repeated or scheme.lower() != b"bearer" or not token:
+                    raise InvalidToken
+                return token
+        raise MissingToken
+
+
+def admit(caller: Caller, binding: Binding) -> Grant:
+    """Raises BindingInactive, UnsupportedAppType or, for credentials of another app, CallerNotApproved."""
+    if not binding.active:
+        raise BindingInactive
+    if binding.app_type not in SUPPORTED_APP_TYPES:
+        raise UnsupportedAppType
+    if caller.environment is not None and caller.environment != binding.environment:
+        raise CallerNotApproved
+    return Grant(binding.keyspace, binding.budgets, binding.labels)

@@ -1,0 +1,68 @@
+"""Layer 1: who calls. The rules are in `gateway.sigv4`."""
+
+from typing import Protocol
+
+import msgspec
+
+from backends.clock import Clock
+from gateway.credentials.keyring import ApprovedRoles, Keyring
+from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.domain.errors import CallerNotApproved
+from gateway.domain.model import Call, Caller
+from gateway.sigv4 import Rules, SigningKeys, examine
+
+
+class CallerPolicy(Protocol):
+    """Finds out who calls."""
+
+    def verify(self, call: Call) -> Caller:
+        """The approved caller. Raises a SignatureRefusal."""
+        ...
+
+
+class SignaturePolicy:
+    """The caller's role, proved by signature or by a trusted proxy, and approved."""
+
+    def __init__(
+        self,
+        *,
+        rules: Rules,
+        keyring: Keyring,
+        roles: ApprovedRoles,
+        proxy: TrustedProxy | None,
+        clock: Clock,
+    ) -> None:
+        self._rules = rules
+        self._keyring = keyring
+        self._roles = roles
+        self._proxy = proxy
+        self._clock = clock
+        self._keys = SigningKeys()
+
+    def verify(self, call: Call) -> Caller:
+        caller = self._signed(call) if self._proxy is None else self._vouched(self._proxy, call)
+        if not self._roles.approves(caller.role):
+            raise CallerNotApproved
+        return caller
+
+    def _vouched(self, proxy: TrustedProxy, call: Call) -> Caller:
+        caller = proxy.vouched_caller(call.headers, call.peer)
+        if caller is not None:
+            return caller
+        return self._signed(msgspec.structs.replace(call, headers=proxy.strip(call.headers)))
+
+    def _signed(self, call: Call) -> Caller:
+        now_seconds = self._clock.wall_ms() // 1000
+        claim = examine(
+            b"POST", call.target, call.headers, call.body, rules=self._rules, now_seconds=now_seconds
+        )
+        credentials = self._keyring.find(claim.access_key_id, claim.session_token)
+        self._keys.prove(claim, credentials.secret)
+        return credentials.caller
+
+
+class Unsigned:
+    """`signature.mode: off`: for development on a loopback address."""
+
+    def verify(self, call: Call) -> Caller:  # noqa: ARG002 - nothing is asked of it
+        return Caller("anyone")

@@ -1,0 +1,76 @@
+"""The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
+
+A window's count only rises, so "over the limit" holds until it closes and is
+remembered here; "allowed" never is. The store is asked once per decision.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from backends.errors import BackendError
+from backends.interface import WindowCounter
+from gateway.domain.errors import QuotaUnavailable, RateLimited
+from gateway.domain.model import Budget, Grant
+from gateway.domain.rules import WINDOW_MS
+
+_REMEMBERED_VERDICTS = 10_000
+
+
+class GrantCharge(Protocol):
+    """Decides whether a grant may be used once more in this window."""
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited or QuotaUnavailable."""
+        ...
+
+
+class RateLimit:
+    """Charges a grant's budgets in order. `now_ms` is monotonic."""
+
+    def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
+        self._counters = counters
+        self._now_ms = now_ms
+        self._closed_until_ms: dict[Budget, int] = {}
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
+        for budget in grant.budgets:
+            asked_at_ms = self._now_ms()
+            if budget in self._closed_until_ms:
+                self._refuse_while_closed(budget, asked_at_ms)
+            try:
+                charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
+            except BackendError as error:
+                raise QuotaUnavailable from error
+            if not charge.admitted:
+                self._remember(budget, asked_at_ms + charge.closes_in_ms)
+                raise RateLimited(_whole_seconds(charge.closes_in_ms))
+
+    def _refuse_while_closed(self, budget: Budget, now_ms: int) -> None:
+        remaining_ms = self._closed_until_ms[budget] - now_ms
+        if remaining_ms > 0:
+            raise RateLimited(_whole_seconds(remaining_ms))
+        del self._closed_until_ms[budget]
+
+    def _remember(self, budget: Budget, closed_until_ms: int) -> None:
+        if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
+            del self._closed_until_ms[next(iter(self._closed_until_ms))]
+        self._closed_until_ms[budget] = closed_until_ms
+
+
+class LenientRateLimit:
+    """`on_failure: allow`: where counters and data live apart, a dead counter need not stop the data."""
+
+    def __init__(self, strict: RateLimit) -> None:
+        self._strict = strict
+
+    async def charge(self, grant: Grant) -> None:
+        """Raises RateLimited."""
+        try:
+            await self._strict.charge(grant)
+        except QuotaUnavailable:
+            return
+
+
+def _whole_seconds(remaining_ms: int) -> int:
+    return min(max(-(-remaining_ms // 1000), 1), WINDOW_MS // 1000)

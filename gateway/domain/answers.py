@@ -1,0 +1,79 @@
+"""Outcomes and refusals as JSON: what the wire carries, before it is on the wire."""
+
+from datetime import UTC, datetime, timedelta
+from typing import assert_never
+
+import msgspec
+from msgspec import Struct
+
+from gateway.domain.errors import MethodNotAllowed, Refusal, SignatureRefusal
+from gateway.domain.model import Deleted, Found, Missing, Outcome, Stored, UsageOutcome
+
+
+class Answer(Struct, frozen=True):
+    """A status, a JSON body and the fields that go with it. `code` is None for a success."""
+
+    status: int
+    body: bytes
+    usage: UsageOutcome = UsageOutcome.OK
+    code: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    content_type: str = "application/json"
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_STORED = Answer(200, b'{"ok":true}')
+_DELETED = Answer(200, b'{"deleted":true}')
+_MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOUND)
+
+
+def render(outcome: Outcome) -> Answer:
+    """The success that an outcome is."""
+    match outcome:
+        case Found():
+            return Answer(200, _found(outcome))
+        case Stored():
+            return _STORED
+        case Deleted():
+            return _DELETED
+        case Missing():
+            return _MISSING
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _found(entry: Found) -> bytes:
+    if entry.expires_at_ms is None:
+        return b'{"found":true,"value":%b,"expiresAt":null}' % entry.value
+    expires_at = str(iso_instant(entry.expires_at_ms)).encode()
+    return b'{"found":true,"value":%b,"expiresAt":"%b"}' % (entry.value, expires_at)
+
+
+def refuse(refusal: Refusal) -> Answer:
+    """The error that a refusal is: one field, and for layer 1 a message."""
+    body = {"error": refusal.code}
+    fields: list[tuple[str, str]] = []
+    if refusal.message is not None:
+        body["message"] = refusal.message
+    if isinstance(refusal, SignatureRefusal):
+        fields.append(("x-amzn-ErrorType", refusal.error_type))
+    if isinstance(refusal, MethodNotAllowed):
+        fields.append(("Allow", refusal.allowed))
+    if refusal.retry_after_seconds is not None:
+        fields.append(("Retry-After", str(refusal.retry_after_seconds)))
+    return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))
+
+
+def _usage(refusal: Refusal) -> UsageOutcome:
+    if refusal.status >= 500:
+        return UsageOutcome.ERROR
+    return UsageOutcome.RATE_LIMITED if refusal.status == 429 else UsageOutcome.INVALID
+
+
+def iso_instant(wall_ms: int | None) -> str | None:
+    """`2026-11-20T00:00:00.000Z` for milliseconds since 1970; None stays None."""
+    if wall_ms is None:
+        return None
+    instant = _EPOCH + timedelta(milliseconds=wall_ms)
+    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,145 @@
+"""The vocabulary: values that travel request -> Call -> Caller -> Binding -> Grant -> operation -> Outcome.
+
+Values are frozen structs. Nothing here does I/O, reads a clock or knows HTTP
+beyond the bytes of a call.
+"""
+
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+from backends.interface import Keyspace
+from gateway.domain.headers import Headers
+
+SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
+"""Those that are served. Any other type (static `web`) may be registered and is refused at admission."""
+
+
+class Operation(StrEnum):
+    """The three operations of the data plane."""
+
+    PUT = "put"
+    GET = "get"
+    DELETE = "delete"
+
+
+class UsageOutcome(IntEnum):
+    """How a charged request is billed; the number is its place in a row of counters."""
+
+    OK = 0
+    NOT_FOUND = 1
+    INVALID = 2
+    RATE_LIMITED = 3
+    ERROR = 4
+
+    @property
+    def label(self) -> str:
+        """The value of the metric's label."""
+        return self.name.lower()
+
+
+class Call(Struct, frozen=True):
+    """One received request: `target` and `body` are the bytes on the wire."""
+
+    operation: Operation
+    target: bytes
+    headers: Headers
+    body: bytes
+    peer: str
+
+
+class Environment(Struct, frozen=True, order=True, cache_hash=True):
+    """The owner of a rate limit: one environment of one app of one organization."""
+
+    org: str
+    app: str
+    env: str
+
+    def __str__(self) -> str:
+        return f"{self.org}/{self.app}/{self.env}"
+
+
+class Caller(Struct, frozen=True):
+    """Who signed the call. Session credentials may be bound to one app environment."""
+
+    role: str
+    environment: Environment | None = None
+
+
+class Budget(Struct, frozen=True, cache_hash=True):
+    """A counter's name and how many calls it admits per window."""
+
+    bucket: str
+    limit: int
+
+
+class TenantLabels(Struct, frozen=True, order=True, cache_hash=True):
+    """What usage is billed by."""
+
+    org: str
+    app: str
+    env: str
+    table: str
+
+
+class Binding(Struct, frozen=True):
+    """What a table token resolves to. `budgets` are charged in order: environment, then table."""
+
+    environment: Environment
+    app_type: str
+    active: bool
+    keyspace: Keyspace
+    budgets: tuple[Budget, ...]
+    labels: TenantLabels
+    valid_until_ms: int | None = None
+
+
+class Grant(Struct, frozen=True):
+    """A binding that passed admission; the only thing that opens a meter, and so a store."""
+
+    keyspace: Keyspace
+    budgets: tuple[Budget, ...]
+    labels: TenantLabels
+
+
+class Put(Struct, frozen=True):
+    """Store `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
+
+    key: str
+    value: bytes
+    ttl_seconds: int | None
+
+
+class Get(Struct, frozen=True):
+    """Read the value under `key`."""
+
+    key: str
+
+
+class Delete(Struct, frozen=True):
+    """Remove the value under `key`, if any."""
+
+    key: str
+
+
+class Stored(Struct, frozen=True):
+    """A put was acknowledged by the store."""
+
+
+class Found(Struct, frozen=True):
+    """A value and the wall-clock millisecond at which it expires."""
+
+    value: bytes
+    expires_at_ms: int | None
+
+
+class Missing(Struct, frozen=True):
+    """No such entry, or one that has expired."""
+
+
+class Deleted(Struct, frozen=True):
+    """The entry is gone, whether or not it was there."""
+
+
+Request = Put | Get | Delete
+Outcome = Stored | Found | Missing | Deleted

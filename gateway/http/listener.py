@@ -1,0 +1,116 @@
+"""One listening socket: opened, closed to new connections, and closed for good."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+from gateway.config.certificates import ShownCertificate
+from gateway.config.settings import ControlListener, DataListener, OpsListener
+from gateway.http.handover import leave_port
+from gateway.http.server import EdgeServer
+
+_BACKLOG = 4096
+_POLL_SECONDS = 0.02
+_FLUSH_SECONDS = 1.0
+_LATE_HEAD_SECONDS = 1.0
+
+Where = DataListener | OpsListener | ControlListener
+
+
+class Listener:
+    """One listening socket and its connections. `certificate` is None where there is no TLS."""
+
+    def __init__(
+        self,
+        server: EdgeServer,
+        sockets: asyncio.Server,
+        certificate: ShownCertificate | None,
+        *,
+        shares_port: bool,
+    ) -> None:
+        self._server = server
+        self._sockets = sockets
+        self.certificate = certificate
+        self._shares_port = shares_port
+
+    @property
+    def url(self) -> str:
+        """Where it is reached; the port is the real one where 0 was configured."""
+        scheme = "http" if self.certificate is None else "https"
+        host, port = self._sockets.sockets[0].getsockname()[:2]
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+    async def stop_listening(self, ends_at: float) -> None:
+        """No new connections. Idle ones are closed; requests on their way may arrive for a moment.
+
+        Connections that wait to be accepted are taken: the kernel would reset them. Where replicas share the
+        port, handshakes that have begun may end first, and new ones are left to the others.
+        """
+        sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in self._sockets.sockets]
+        if self._shares_port:
+            await leave_port(sockets)
+        self._sockets.close()
+        waiting = [connection for each in sockets for connection in _accept_waiting(each)]
+        await self._serve(waiting)
+        self._server.close_idle(spare_expectant=True)
+        moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
+        await _until(lambda: not self._server.expects_heads, min(moment_ends_at, ends_at))
+
+    async def close(self) -> None:
+        """Let what is being written leave, then close every connection."""
+        self._sockets.close()
+        self._server.close_idle()
+        await self._server.shutdown(_FLUSH_SECONDS / 2)  # aiohttp waits for that long twice
+
+    async def _serve(self, waiting: list[socket.socket]) -> None:
+        loop = asyncio.get_running_loop()
+        context = None if self.certificate is None else self.certificate.context
+        handshake_seconds = None if context is None else _LATE_HEAD_SECONDS
+        connections = [
+            loop.connect_accepted_socket(
+                self._server, each, ssl=context, ssl_handshake_timeout=handshake_seconds
+            )
+            for each in waiting
+        ]
+        await asyncio.gather(*connections, return_exceptions=True)
+
+
+async def open_listener(server: EdgeServer, where: Where) -> Listener:
+    """Listen. A TLS handshake has as long as a request's head."""
+    reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
+    certificate = None if tls is None else ShownCertificate(tls)
+    sockets = await asyncio.get_running_loop().create_server(
+        server,
+        where.host,
+        where.port,
+        backlog=_BACKLOG,
+        reuse_port=reuse_port or None,
+        ssl=None if certificate is None else certificate.context,
+        ssl_handshake_timeout=None if certificate is None else server.settings.head_seconds,
+    )
+    return Listener(server, sockets, certificate, shares_port=reuse_port)
+
+
+def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
+    """Close a listening socket; returns the connections that nobody has accepted yet.
+
+    No more than its queue holds: it is refilled by whoever connects meanwhile.
+    """
+    waiting: list[socket.socket] = []
+    with listening, suppress(OSError):
+        listening.settimeout(0)
+        while len(waiting) <= _BACKLOG:
+            waiting.append(listening.accept()[0])
+    return waiting
+
+
+async def _until(condition: Callable[[], bool], ends_at: float) -> bool:
+    """Wait for a condition; False if it did not come true in time."""
+    loop = asyncio.get_running_loop()
+    while not condition():
+        if loop.time() >= ends_at:
+            return False
+        await asyncio.sleep(_POLL_SECONDS)
+    return True

@@ -1,0 +1,93 @@
+"""The ops listener: liveness, readiness, metrics, what the API is. Not for tenants; no authentication."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+
+import msgspec
+from msgspec.structs import replace
+
+from gateway.domain.answers import Answer, refuse
+from gateway.domain.errors import MethodNotAllowed, NotFound, Refusal
+from gateway.http.messages import HttpRequest, HttpResponse, LastResponse
+from gateway.http.responses import Responder
+from gateway.opsplane.exposition import CONTENT_TYPE, Exposition
+from gateway.opsplane.health import Health, Status
+
+_USAGE_PATHS = (b"/metrics", b"/metrics/usage")
+
+
+class OpsEdge:
+    """Serves probes and scrapes.
+
+    `scrape_responder` answers those of the tenant series. Once it drains, each ends its connection, which
+    shows whether the answer was read.
+    """
+
+    def __init__(
+        self, health: Health, exposition: Exposition, responder: Responder, scrape_responder: Responder
+    ) -> None:
+        self._health = health
+        self._exposition = exposition
+        self._responder = responder
+        self._scrape_responder = scrape_responder
+        self._api = files(__package__).joinpath("openapi.json").read_bytes()
+        self._usage_scraped = asyncio.Event()
+        self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
+            "/livez": self._livez,
+            "/readyz": self._readyz,
+            "/openapi.json": self._openapi,
+            "/metrics": self._metrics,
+            "/metrics/usage": self._metrics_usage,
+            "/metrics/service": self._metrics_service,
+        }
+
+    def next_scrape(self) -> asyncio.Event:
+        """Set by the first scrape of the tenant series that begins from now on, when it was read."""
+        self._usage_scraped = asyncio.Event()
+        return self._usage_scraped
+
+    async def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request of the ops listener."""
+        scraped = self._usage_scraped
+        try:
+            answer = await self._route(request)()
+        except Refusal as refusal:
+            answer = refuse(refusal)
+        if request.method != "GET" or request.path not in _USAGE_PATHS:
+            return self._responder.respond(request, answer)
+        response = self._scrape_responder.respond(request, answer)
+        if isinstance(response, LastResponse):
+            return replace(response, on_read=scraped.set)
+        return response
+
+    def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
+        route = self._routes.get(request.path.decode("latin-1"))
+        if route is None:
+            raise NotFound
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed("GET, HEAD")
+        return route
+
+    async def _livez(self) -> Answer:
+        return Answer(200, b'{"status":"alive"}')
+
+    async def _readyz(self) -> Answer:
+        status = self._health.status
+        dependencies = {
+            name: "up" if is_up else "down" for name, is_up in self._health.dependencies().items()
+        }
+        body = msgspec.json.encode({"status": status, "dependencies": dependencies})
+        return Answer(200 if status is Status.READY else 503, body)
+
+    async def _openapi(self) -> Answer:
+        return Answer(200, self._api)
+
+    async def _metrics(self) -> Answer:
+        return Answer(200, await self._exposition.everything(), content_type=CONTENT_TYPE)
+
+    async def _metrics_usage(self) -> Answer:
+        return Answer(200, await self._exposition.usage(), content_type=CONTENT_TYPE)
+
+    async def _metrics_service(self) -> Answer:
+        return Answer(200, await self._exposition.service(), content_type=CONTENT_TYPE)

@@ -1,0 +1,74 @@
+"""Which dependencies answer, and whether this replica should be sent traffic."""
+
+import logging
+from collections.abc import Mapping
+from enum import StrEnum
+
+from backends.errors import BackendError
+from backends.interface import Backend
+from gateway.observability.logs import describe_fault
+
+log = logging.getLogger("kvs.health")
+
+
+class Status(StrEnum):
+    """What `/readyz` says."""
+
+    READY = "ready"
+    STARTING = "starting"
+    DRAINING = "draining"
+
+
+class Health:
+    """Ready once every dependency was reached; strictly, only while all are."""
+
+    def __init__(self, dependencies: Mapping[str, Backend], *, strict: bool) -> None:
+        self._dependencies = dependencies
+        self._strict = strict
+        self._up: dict[str, bool | None] = dict.fromkeys(dependencies)
+        self._reached_all = False
+        self.draining = False
+
+    @property
+    def status(self) -> Status:
+        """The replica's state now."""
+        if self.draining:
+            return Status.DRAINING
+        is_ready = all(self._up.values()) if self._strict else self._reached_all
+        return Status.READY if is_ready else Status.STARTING
+
+    def dependencies(self) -> dict[str, bool]:
+        """Which dependencies answered when last asked."""
+        return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
+
+    def clock_leads(self) -> dict[str, float]:
+        """By how many seconds this clock leads those of the dependencies that have one and are up."""
+        leads = {name: backend.clock_lead_seconds for name, backend in self._dependencies.items()}
+        return {name: lead for name, lead in leads.items() if lead is not None and self._up[name]}
+
+    async def check(self) -> None:
+        """Ask each store once; changes are logged."""
+        faults = {backend: await _fault_of(backend) for backend in set(self._dependencies.values())}
+        for dependency, backend in self._dependencies.items():
+            fault = faults[backend]
+            if self._up[dependency] != (fault is None):
+                _report(dependency, backend, fault)
+            self._up[dependency] = fault is None
+        self._reached_all = self._reached_all or all(self._up.values())
+
+
+def _report(dependency: str, backend: Backend, fault: BackendError | None) -> None:
+    fields: dict[str, object] = {"dependency": dependency, "backend": backend.name}
+    if fault is None:
+        log.info("dependency is up", extra={"fields": fields})
+    else:
+        log.error("dependency is down", extra={"fields": {**fields, "reason": str(fault)}})
+
+
+async def _fault_of(backend: Backend) -> BackendError | None:
+    try:
+        await backend.ping()
+    except BackendError as error:
+        log.debug("no answer", extra={"fields": describe_fault(error)})
+        return error
+    return None
