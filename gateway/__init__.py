@@ -1,17 +1,22 @@
 """KVS Gateway: an authenticated, rate-limited, metered key-value edge over pluggable stores.
 
-Reading order:
+Reading order; which room may import which is in `docs/rooms.md`:
 
-model, errors, limits     the vocabulary: values that flow, every refusal, the numbers
-pipeline                  the order of policies, in one function
-policies/                 signature, table_token, admission, rate_limit
-sigv4/, credentials/      Signature V4 as pure functions; where callers' secrets come from
-operations, execution, answers    body to operation, operation to outcome, outcome to JSON
-directory/                apps, tables and tokens; the control plane's rules
-metering/                 usage per tenant, the service's own metrics
-edge/                     the three HTTP listeners; the only rooms that know aiohttp
-config/, cli/             YAML to typed settings; the command line
-app                       the one module that names concrete classes and wires them
+domain            the vocabulary: the values that flow, every refusal, the service's numbers
+dataplane         put, get and delete: start at `dataplane.pipeline`, the order of policies in one function
+sigv4             Signature V4 as pure functions
+credentials       where callers' secrets come from
+directory         apps, tables and tokens; cached bindings
+controlplane      apps, tables and credentials over HTTP
+opsplane          probes, metrics, the OpenAPI document
+observability     usage per tenant, service metrics, logs, traces
+http              bytes to request, response to bytes; the only room that knows aiohttp
+config            YAML to typed settings
+app               the composition root: the one place that names concrete classes and wires them
+replica           the life of a process: listen, reload, drain, end
+cli               the command line
+billing           what tenants used in a period, from the samples that Prometheus keeps
+__main__          `python -m gateway`
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""One table for everything. `DESIGN.md` says what this costs and how it spreads.
+"""One table for everything. What it costs is in `docs/stores.md`, how it spreads in D101.
 
 | pk                     | sk     | attributes                        |
 | ---------------------- | ------ | --------------------------------- |

@@ -253,8 +253,8 @@ async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
     assert (result.code, result.out, result.error["error"]) == (1, "", "unexpected_answer")
 
 
-async def test_the_command_of_the_readme_is_one(server, run):
-    text = (Path(__file__).parents[2] / "README.md").read_text()
+async def test_the_command_of_the_document_is_one(server, run):
+    text = (Path(__file__).parents[2] / "docs" / "billing.md").read_text()
     (written,) = re.findall(r"^kvs-gateway (usage .*?)(?: >.*)?$", text, re.MULTILINE)
     result = await run(*shlex.split(written.replace("http://prometheus:9090", server.url)))
     assert (result.code, result.out.splitlines()[0][:25]) == (0, "org,app,env,table,operati")

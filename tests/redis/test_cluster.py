@@ -16,7 +16,7 @@ from tests.redis.traffic import TABLE, traffic
 from tests.support.redis import Cluster
 
 MOVES = 4
-STORES = (Path(__file__).parents[2] / "STORES.md").read_text()
+STORES = (Path(__file__).parents[2] / "docs" / "stores.md").read_text()
 RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", STORES, re.MULTILINE)[1].split()
 
 
