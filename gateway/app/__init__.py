@@ -26,7 +26,6 @@ from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
-from gateway.domain.rules import Limits
 from gateway.http.responses import Responder
 from gateway.http.server import Handler
 from gateway.observability.metrics import ServiceMetrics
@@ -128,7 +127,7 @@ def _pipeline(
         signature=callers,
         table_token=build_table_token(settings, bindings),
         rate_limit=_rate_limit(settings, clock, stores),
-        limits=_limits(settings),
+        limits=settings.limits,
         meter=meter,
         executor=Executor(stores.entries, clock),
     )
@@ -180,17 +179,6 @@ def _bindings(settings: Settings, clock: Clock, declared: DeclaredApps, stores: 
 def _rate_limit(settings: Settings, clock: Clock, stores: Stores) -> GrantCharge:
     strict = RateLimit(stores.counters, clock.monotonic_ms)
     return LenientRateLimit(strict) if settings.rate_limit.on_failure == "allow" else strict
-
-
-def _limits(settings: Settings) -> Limits:
-    limits = settings.limits
-    return Limits(
-        key_bytes=limits.key_bytes,
-        value_bytes=limits.value_bytes,
-        min_ttl_seconds=limits.min_ttl_seconds,
-        max_ttl_seconds=limits.max_ttl_seconds,
-        default_ttl_seconds=limits.default_ttl_seconds,
-    )
 
 
 def _control(

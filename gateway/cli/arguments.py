@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from gateway.cli.exits import CommandFailed, Exit
 from gateway.cli.times import duration_ms, instant_ms
-from gateway.controlplane.fields import DEFAULT_ENV
+from gateway.domain.rules import DEFAULT_ENV
 
 _DEFAULT_URL = "http://127.0.0.1:8081"
 

@@ -12,7 +12,7 @@ from urllib.request import Request
 from gateway.cli.calling import authorization, base_address, call_directly
 from gateway.cli.exits import CommandFailed, Exit, exit_for_status
 from gateway.cli.formats import kubernetes_secret, shell_lines
-from gateway.controlplane.fields import DEFAULT_ENV
+from gateway.domain.rules import DEFAULT_ENV
 
 _TIMEOUT_SECONDS = 30
 

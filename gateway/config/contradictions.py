@@ -1,7 +1,6 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
 import os
-import re
 from collections import Counter
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -11,10 +10,8 @@ from gateway.config.problems import Problems
 from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings, TlsSettings
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
+from gateway.domain.rules import BEARER_TOKEN
 from gateway.observability.tracing.requirement import is_installed
-
-_CARRIED = re.compile(rb"[!-~\x80-\xff]+")
-"""Bearer tokens that arrive as they are: no blanks, no control characters."""
 
 
 def find_contradictions(settings: Settings, problems: Problems) -> None:
@@ -48,7 +45,7 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
     if listen.data.tls is not None:
         _check_certificate(listen.data.tls, problems)
     for index, token in enumerate(settings.control.tokens):
-        if not _CARRIED.fullmatch(token.encode()):
+        if not BEARER_TOKEN.fullmatch(token.encode()):
             problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
 
 
@@ -144,7 +141,7 @@ def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tu
     token = (table.token or "").encode()
     if token.startswith(PREFIX) and not is_well_formed(token):
         problems.add(f"{path}.token", "begins with kvs_ but is not a token that this gateway issues")
-    if not _CARRIED.fullmatch(token):
+    if not BEARER_TOKEN.fullmatch(token):
         problems.add(f"{path}.token", "holds a character that a header cannot carry")
     return [(f"{path}.token", sha256(token).hexdigest())]
 

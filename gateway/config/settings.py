@@ -9,18 +9,27 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from backends.settings import MemorySettings, StoreSettings
+from gateway.domain.rules import (
+    DEFAULT_ENV,
+    AccessKeyId,
+    AppType,
+    CallsPerMinute,
+    Limits,
+    MasterKey,
+    Name,
+    OverlapSeconds,
+    Region,
+    SessionSeconds,
+    TableCount,
+    TableName,
+)
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
-TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
-AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
 Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z")]
 Url = Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z")]
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z")]
 Text = Annotated[str, Meta(min_length=1)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
-Limit = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-MasterKey = Annotated[str, Meta(min_length=32)]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
 HeaderText = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z")]
@@ -66,14 +75,14 @@ class ControlSettings(Section, frozen=True):
 
 
 class StaticCredential(Section, frozen=True):
-    access_key_id: Annotated[str, Meta(pattern=r"^[!-.0-~]{1,128}\Z")]
+    access_key_id: AccessKeyId
     secret_access_key: Text
     role: Text
 
 
 class SessionSettings(Section, frozen=True):
     master_keys: Annotated[list[MasterKey], Meta(min_length=1)]
-    max_ttl_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 43_200
+    max_ttl_seconds: SessionSeconds = 43_200
 
 
 class TrustedProxySettings(Section, frozen=True):
@@ -97,25 +106,16 @@ class SignatureSettings(Section, frozen=True):
     credentials: CredentialSettings = CredentialSettings()
 
 
-class LimitSettings(Section, frozen=True):
-    body_bytes: Annotated[int, Meta(ge=1, le=131_072)] = 131_072
-    key_bytes: Annotated[int, Meta(ge=1, le=512)] = 512
-    value_bytes: Annotated[int, Meta(ge=1, le=65_536)] = 65_536
-    min_ttl_seconds: Annotated[int, Meta(ge=1, le=60)] = 60
-    max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
-    default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
-
-
 class RateLimitSettings(Section, frozen=True):
-    requests_per_minute: Limit = 600
+    requests_per_minute: CallsPerMinute = 600
     on_failure: Literal["refuse", "allow"] = "refuse"
 
 
 class DirectorySettings(Section, frozen=True):
     cache_ttl_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10
     stale_ttl_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 600
-    rotation_overlap_seconds: Annotated[int, Meta(ge=0, le=2_592_000)] = 0
-    max_tables: Annotated[int, Meta(ge=0, le=1000)] = 3
+    rotation_overlap_seconds: OverlapSeconds = 0
+    max_tables: TableCount = 3
 
 
 class RuntimeSettings(Section, frozen=True):
@@ -126,17 +126,17 @@ class DeclaredTable(Section, frozen=True):
     name: TableName
     token: Text | None = None
     token_sha256: Sha256 | None = None
-    minute_limit: Limit | None = None
+    minute_limit: CallsPerMinute | None = None
 
 
 class DeclaredAppSettings(Section, frozen=True):
     org: Name
     app: Name
     type: AppType
-    env: Name = "production"
+    env: Name = DEFAULT_ENV
     status: Literal["active", "inactive"] = "active"
-    requests_per_minute: Limit | None = None
-    max_tables: Annotated[int, Meta(ge=0, le=1000)] | None = None
+    requests_per_minute: CallsPerMinute | None = None
+    max_tables: TableCount | None = None
     tables: list[DeclaredTable] = field(default_factory=list)
 
 
@@ -174,13 +174,13 @@ class ShutdownSettings(Section, frozen=True):
 class Settings(Section, frozen=True):
     """The whole file. Only `region` has no default."""
 
-    region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+    region: Region
     public_url: Url = "http://127.0.0.1:8080"
     public_hosts: list[HostName] = field(default_factory=list)
     listen: ListenSettings = ListenSettings()
     control: ControlSettings = ControlSettings()
     signature: SignatureSettings = SignatureSettings()
-    limits: LimitSettings = LimitSettings()
+    limits: Limits = Limits()
     rate_limit: RateLimitSettings = RateLimitSettings()
     store: StoreSettings = MemorySettings()
     counters: StoreSettings | None = None

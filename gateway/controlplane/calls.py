@@ -11,12 +11,20 @@ from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant
 from gateway.domain.errors import Invalid, SessionsDisabled, TableNotFound
 from gateway.domain.model import Environment
+from gateway.domain.rules import (
+    DEFAULT_SESSION_SECONDS,
+    AppType,
+    CallsPerMinute,
+    OverlapSeconds,
+    Role,
+    SessionSeconds,
+    TableCount,
+    TableName,
+)
 
 _APPS = r"/v1/orgs/([^/]+)/apps"
 _APP = _APPS + r"/([^/]+)"
 _TABLES = _APP + r"/services/kvs/tables"
-_DEFAULT_SESSION_SECONDS = 3600
-_MAX_ROLE_CHARACTERS = 2048  # an ARN's own bound; a session token has to fit into a header field
 
 
 class TableCalls:
@@ -42,14 +50,14 @@ class TableCalls:
 
     async def create(self, call: ControlCall) -> Done:
         environment = _environment(call)
-        name = fields.name(call.fields.get("name"), fields.TABLE_NAME)
-        minute_limit = fields.integer(call.fields, "minute_limit", 1, fields.MAX_LIMIT)
+        name = fields.name(call.fields.get("name"), TableName)
+        minute_limit = fields.optional_integer(call.fields, "minute_limit", CallsPerMinute)
         app, token = await self._directory.create_table(environment, name, minute_limit)
         return Done(201, self._issued(app, name, token), _audit("table.create", environment, table=name))
 
     async def rotate(self, call: ControlCall) -> Done:
         environment, name = _environment(call), call.parts[2]
-        overlap = fields.integer(call.fields, "overlap_seconds", 0, fields.MAX_OVERLAP_SECONDS)
+        overlap = fields.optional_integer(call.fields, "overlap_seconds", OverlapSeconds)
         overlap_seconds = self._default_overlap_seconds if overlap is None else overlap
         app, token = await self._directory.rotate_table(environment, name, overlap_seconds)
         audit = _audit("table.rotate", environment, table=name, overlap_seconds=overlap_seconds)
@@ -100,10 +108,10 @@ class AppCalls:
         environment = _environment(call)
         wanted = AppRecord(
             environment=environment,
-            type=fields.name(call.fields.get("type"), fields.APP_TYPE, "invalid_type"),
+            type=fields.checked(call.fields.get("type"), AppType, "invalid_type"),
             active=False,
-            requests_per_minute=fields.integer(call.fields, "requests_per_minute", 1, fields.MAX_LIMIT),
-            max_tables=fields.integer(call.fields, "max_tables", 0, fields.MAX_TABLES),
+            requests_per_minute=fields.optional_integer(call.fields, "requests_per_minute", CallsPerMinute),
+            max_tables=fields.optional_integer(call.fields, "max_tables", TableCount),
         )
         app, created = await self._directory.register(wanted)
         audit = _audit(
@@ -146,16 +154,14 @@ class CredentialCalls:
         issuer = self.issuer
         if issuer.sessions is None:
             raise SessionsDisabled
-        role = call.fields.get("role")
-        default_seconds = min(_DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
-        try:
-            ttl_seconds = (
-                fields.integer(call.fields, "ttl_seconds", 1, issuer.max_ttl_seconds) or default_seconds
-            )
-        except Invalid:
-            raise Invalid("invalid_ttl") from None
+        ttl_seconds = fields.checked(call.fields.get("ttl_seconds"), SessionSeconds | None, "invalid_ttl")
+        if ttl_seconds is None:
+            ttl_seconds = min(DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
+        elif ttl_seconds > issuer.max_ttl_seconds:
+            raise Invalid("invalid_ttl")
         environment = _bound_environment(call.fields)
-        if not isinstance(role, str) or len(role) > _MAX_ROLE_CHARACTERS or not issuer.roles.approves(role):
+        role = fields.checked(call.fields.get("role"), Role, "role_not_approved")
+        if not issuer.roles.approves(role):
             raise Invalid("role_not_approved")
         issued = issuer.sessions.issue(role, ttl_seconds, environment)
         body = {

@@ -1,6 +1,5 @@
-"""Fields of control-plane requests: each is valid, or refused under its own code."""
+"""Fields of control-plane requests: each is as its rule says, or refused under its own code."""
 
-import re
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -8,15 +7,7 @@ import msgspec
 
 from gateway.domain.errors import Invalid, InvalidJson
 from gateway.domain.model import Environment
-
-MAX_LIMIT = 1_000_000_000
-MAX_TABLES = 1000
-MAX_OVERLAP_SECONDS = 30 * 86_400
-DEFAULT_ENV = "production"
-
-NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-TABLE_NAME = r"[A-Za-z0-9_]{1,32}"
-APP_TYPE = r"[a-z][a-z0-9-]{0,31}"
+from gateway.domain.rules import DEFAULT_ENV, Name
 
 Fields = dict[str, Any]
 
@@ -32,11 +23,23 @@ def parse_object(body: bytes) -> Fields:
     return fields
 
 
-def name(text: Any, pattern: str = NAME, code: str = "invalid_name") -> str:
-    """A string that matches as a whole. Raises Invalid."""
-    if not isinstance(text, str) or not re.fullmatch(pattern, text, re.ASCII):
-        raise Invalid(code)
-    return text
+def checked(value: object, rule: Any, code: str) -> Any:
+    """The value, if it is what `rule` (a type of `domain.rules`) says. Raises Invalid with `code`."""
+    try:
+        return msgspec.convert(value, rule)
+    except msgspec.ValidationError:
+        raise Invalid(code) from None
+
+
+def name(value: object, rule: Any = Name) -> str:
+    """A name of that rule. Raises Invalid."""
+    return str(checked(value, rule, "invalid_name"))
+
+
+def optional_integer(fields: Fields, field: str, rule: Any) -> int | None:
+    """The integer in a field, or None if it is absent or null. Raises Invalid."""
+    value: int | None = checked(fields.get(field), rule | None, f"invalid_{field}")
+    return value
 
 
 def environment(org: str, app: str, query: str) -> Environment:
@@ -51,13 +54,3 @@ def environment(org: str, app: str, query: str) -> Environment:
     if len(envs) > 1:
         raise Invalid("invalid_name")
     return Environment(name(org), name(app), name(envs[0]))
-
-
-def integer(fields: Fields, field: str, smallest: int, largest: int) -> int | None:
-    """An integer in range, or None if it is absent or null. Raises Invalid."""
-    value = fields.get(field)
-    if value is None:
-        return None
-    if type(value) is not int or not smallest <= value <= largest:
-        raise Invalid(f"invalid_{field}")
-    return value

@@ -21,6 +21,7 @@ from gateway.domain.errors import (
     Unauthorized,
 )
 from gateway.domain.headers import Headers
+from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import read_body
 from gateway.http.messages import HttpRequest, HttpResponse
 from gateway.http.responses import Responder
@@ -29,8 +30,6 @@ from gateway.observability.logs import describe_fault, report_fault
 log = logging.getLogger("kvs.control")
 audit_log = logging.getLogger("kvs.audit")
 audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: no change goes unrecorded
-
-_MAX_BODY_BYTES = 65_536
 
 
 class ControlCall(Struct, frozen=True):
@@ -85,7 +84,7 @@ class ControlEdge:
     async def _answer(self, request: HttpRequest) -> Answer:
         token_number = self._authorize(request.headers)
         endpoint, parts, query = self._route(request)
-        body = await read_body(request, _MAX_BODY_BYTES, self._settings.body_seconds)
+        body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
             who = {"control_token": token_number, "peer": request.protocol.peer, "request_id": request.id}

@@ -36,7 +36,8 @@ from gateway.domain.errors import (
     TableNotFound,
     TypeNotServed,
 )
-from gateway.domain.model import SUPPORTED_APP_TYPES, Environment
+from gateway.domain.model import Environment
+from gateway.domain.rules import SUPPORTED_APP_TYPES
 
 _ATTEMPTS = 100
 _MAX_PAUSE_SECONDS = 0.02

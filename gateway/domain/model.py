@@ -11,9 +11,6 @@ from msgspec import Struct
 from backends.interface import Keyspace
 from gateway.domain.headers import Headers
 
-SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
-"""Those that are served. Any other type (static `web`) may be registered and is refused at admission."""
-
 
 class Operation(StrEnum):
     """The three operations of the data plane."""

@@ -1,17 +1,63 @@
-"""The service's numbers. Configuration may lower them, never raise them."""
+"""Every limit and every pattern of a name, once, as the types that settings and fields are checked against.
 
-from msgspec import Struct
+Configuration lowers limits, it never raises them. A pattern holds for a text as a whole.
+"""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 WINDOW_MS = 60_000
-"""Length of a rate-limit window."""
+"""Length of a rate limit's fixed window."""
+
+SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
+"""Those that are served. An app of another type (static `web`) may be registered; its calls are refused."""
+
+DEFAULT_ENV = "production"
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+"""Of an organization, an app, an environment."""
+
+TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
+AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
+Region = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+
+CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+"""The limit of a window, for an app environment or for a table."""
+
+TableCount = Annotated[int, Meta(ge=0, le=1000)]
+"""How many tables an app environment may have."""
+
+OverlapSeconds = Annotated[int, Meta(ge=0, le=30 * 86_400)]
+"""For how long a rotated table token still works."""
+
+AccessKeyId = Annotated[str, Meta(pattern=r"^[!-.0-~]{1,128}\Z")]
+"""Visible ASCII without the slash, which separates it from the scope that follows it."""
+
+MasterKey = Annotated[str, Meta(min_length=32)]
+SessionSeconds = Annotated[int, Meta(ge=1, le=7 * 86_400)]
+"""Lifetime of session credentials."""
+
+DEFAULT_SESSION_SECONDS = 3600
+
+Role = Annotated[str, Meta(max_length=2048)]
+"""An ARN, which AWS bounds like this; a session token that names it has to fit into a header field."""
+
+BEARER_TOKEN = re.compile(rb"[!-~\x80-\xff]+")
+"""Control tokens and table tokens that a header carries unchanged: no blanks, no control characters."""
+
+CONTROL_BODY_BYTES = 65_536
+"""The largest body of a control-plane request."""
 
 
-class Limits(Struct, frozen=True):
-    """What a call may carry."""
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one call may carry: `limits:` in the configuration, whose defaults are the widest."""
 
-    body_bytes: int = 131_072
-    key_bytes: int = 512
-    value_bytes: int = 65_536
-    min_ttl_seconds: int = 60
-    max_ttl_seconds: int = 31_536_000
-    default_ttl_seconds: int | None = None
+    body_bytes: Annotated[int, Meta(ge=1, le=131_072)] = 131_072
+    key_bytes: Annotated[int, Meta(ge=1, le=512)] = 512
+    value_bytes: Annotated[int, Meta(ge=1, le=65_536)] = 65_536
+    min_ttl_seconds: Annotated[int, Meta(ge=1, le=60)] = 60
+    max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
+    default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
+    """None: entries without a TTL of their own do not expire."""

@@ -1,15 +1,16 @@
 """The OpenAPI document: valid, served, and of one mind with the code about codes, limits and routes."""
 
 import json
+from typing import Any
 
+import msgspec
 import pytest
 import schemathesis
 from jsonschema import Draft202012Validator
 
 from gateway import __version__
-from gateway.config.settings import SessionSettings
-from gateway.controlplane import fields
 from gateway.dataplane.handler import ROUTES
+from gateway.domain import rules
 from gateway.domain.errors import ControlRefusal, Refusal
 from gateway.domain.model import Operation
 from gateway.domain.rules import WINDOW_MS, Limits
@@ -90,17 +91,26 @@ def test_the_limits_are_those_of_the_gateway():
 
 
 def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
-    assert schema_of("Name")["pattern"] == f"^{fields.NAME}$"
-    assert schema_of("TableName")["pattern"] == f"^{fields.TABLE_NAME}$"
+    assert schema_of("Name")["pattern"] == _pattern(rules.Name)
+    assert schema_of("TableName")["pattern"] == _pattern(rules.TableName)
     change = schema_of("AppChange")["properties"]
-    assert change["type"]["pattern"] == f"^{fields.APP_TYPE}$"
-    assert change["requests_per_minute"]["maximum"] == fields.MAX_LIMIT
-    assert change["max_tables"]["maximum"] == fields.MAX_TABLES
-    assert schema_of("NewTable")["properties"]["minute_limit"]["maximum"] == fields.MAX_LIMIT
+    assert change["type"]["pattern"] == _pattern(rules.AppType)
+    assert change["requests_per_minute"]["maximum"] == _largest(rules.CallsPerMinute)
+    assert change["max_tables"]["maximum"] == _largest(rules.TableCount)
+    table = schema_of("NewTable")["properties"]
+    assert table["minute_limit"]["maximum"] == _largest(rules.CallsPerMinute)
     overlap = schema_of("Rotation")["properties"]["overlap_seconds"]
-    assert overlap["maximum"] == fields.MAX_OVERLAP_SECONDS
-    (longest,) = SessionSettings.__annotations__["max_ttl_seconds"].__metadata__
-    assert schema_of("CredentialRequest")["properties"]["ttl_seconds"]["maximum"] == longest.le
+    assert overlap["maximum"] == _largest(rules.OverlapSeconds)
+    request = schema_of("CredentialRequest")["properties"]
+    assert request["ttl_seconds"]["maximum"] == _largest(rules.SessionSeconds)
+
+
+def _pattern(rule: Any) -> str:
+    return msgspec.json.schema(rule)["pattern"].replace(r"\Z", "$")
+
+
+def _largest(rule: Any) -> int:
+    return msgspec.json.schema(rule)["maximum"]
 
 
 def examples() -> list[tuple[dict, object]]:

@@ -10,7 +10,8 @@ from gateway.domain.errors import (
     UnsupportedAppType,
 )
 from gateway.domain.headers import Headers
-from gateway.domain.model import SUPPORTED_APP_TYPES, Binding, Call, Caller, Grant
+from gateway.domain.model import Binding, Call, Caller, Grant
+from gateway.domain.rules import SUPPORTED_APP_TYPES
 
 TOKEN_HEADER = b"x-kvs-authorization"
 _AUTHORIZATION = b"authorization"

@@ -21,6 +21,7 @@ from gateway.domain.errors import (
 )
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
+from gateway.domain.rules import CallsPerMinute, TableName
 from gateway.sigv4 import Rules
 from tests.fuzz.oracle import assert_agreement
 from tests.fuzz.targets.coroutines import result_of
@@ -121,10 +122,10 @@ def control(data: bytes) -> None:
         assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", environment.env)
     with suppress(ControlRefusal, InvalidJson):
         sent = fields.parse_object(content)
-        name = fields.name(sent.get("name"), fields.TABLE_NAME)
+        name = fields.name(sent.get("name"), TableName)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
-        limit = fields.integer(sent, "minute_limit", 1, fields.MAX_LIMIT)
-        assert limit is None or 1 <= limit <= fields.MAX_LIMIT
+        limit = fields.optional_integer(sent, "minute_limit", CallsPerMinute)
+        assert limit is None or 1 <= limit <= 1_000_000_000
 
 
 def _line(data: bytes) -> tuple[bytes, bytes]:
