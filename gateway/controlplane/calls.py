@@ -9,7 +9,7 @@ from gateway.credentials.session import Issuer
 from gateway.directory.directory import Directory
 from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant
-from gateway.domain.errors import Invalid, SessionsDisabled, TableNotFound
+from gateway.domain.errors import InvalidField, SessionCredentialsDisabled, TableNotFound
 from gateway.domain.model import Environment
 from gateway.domain.rules import (
     DEFAULT_SESSION_SECONDS,
@@ -153,16 +153,16 @@ class CredentialCalls:
     async def issue(self, call: ControlCall) -> Done:
         issuer = self.issuer
         if issuer.sessions is None:
-            raise SessionsDisabled
+            raise SessionCredentialsDisabled
         ttl_seconds = fields.checked(call.fields.get("ttl_seconds"), SessionSeconds | None, "invalid_ttl")
         if ttl_seconds is None:
             ttl_seconds = min(DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
         elif ttl_seconds > issuer.max_ttl_seconds:
-            raise Invalid("invalid_ttl")
+            raise InvalidField("invalid_ttl")
         environment = _bound_environment(call.fields)
         role = fields.checked(call.fields.get("role"), Role, "role_not_approved")
         if not issuer.roles.approves(role):
-            raise Invalid("role_not_approved")
+            raise InvalidField("role_not_approved")
         issued = issuer.sessions.issue(role, ttl_seconds, environment)
         body = {
             "Version": 1,

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from gateway.domain.errors import Invalid, InvalidJson
+from gateway.domain.errors import InvalidField, InvalidJson
 from gateway.domain.model import Environment
 from gateway.domain.rules import DEFAULT_ENV, Name
 
@@ -24,20 +24,20 @@ def parse_object(body: bytes) -> Fields:
 
 
 def checked(value: object, rule: Any, code: str) -> Any:
-    """The value, if it is what `rule` (a type of `domain.rules`) says. Raises Invalid with `code`."""
+    """The value, if it is what `rule` (a type of `domain.rules`) says. Raises InvalidField with `code`."""
     try:
         return msgspec.convert(value, rule)
     except msgspec.ValidationError:
-        raise Invalid(code) from None
+        raise InvalidField(code) from None
 
 
 def name(value: object, rule: Any = Name) -> str:
-    """A name of that rule. Raises Invalid."""
+    """A name of that rule. Raises InvalidField."""
     return str(checked(value, rule, "invalid_name"))
 
 
 def optional_integer(fields: Fields, field: str, rule: Any) -> int | None:
-    """The integer in a field, or None if it is absent or null. Raises Invalid."""
+    """The integer in a field, or None if it is absent or null. Raises InvalidField."""
     value: int | None = checked(fields.get(field), rule | None, f"invalid_{field}")
     return value
 
@@ -50,7 +50,7 @@ def environment(org: str, app: str, query: str) -> Environment:
     parameters = parse_qs(query, keep_blank_values=True)
     envs = parameters.pop("env", [DEFAULT_ENV])
     if parameters:
-        raise Invalid("unknown_parameter")
+        raise InvalidField("unknown_parameter")
     if len(envs) > 1:
-        raise Invalid("invalid_name")
+        raise InvalidField("invalid_name")
     return Environment(name(org), name(app), name(envs[0]))

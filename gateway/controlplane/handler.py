@@ -15,10 +15,11 @@ from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import (
     AuthUnavailable,
     InternalError,
+    InvalidToken,
     MethodNotAllowed,
+    MissingToken,
     NotFound,
     Refusal,
-    Unauthorized,
 )
 from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
@@ -95,11 +96,11 @@ class ControlEdge:
         """The position, from 1, of the configured token that was sent. Takes the same time for each."""
         field = headers.get(b"authorization")
         if not field:
-            raise Unauthorized("missing_token")
+            raise MissingToken
         scheme, _, token = field.partition(b" ")
         matches = [hmac.compare_digest(token.strip(), known) for known in self._tokens]
         if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or not any(matches):
-            raise Unauthorized("invalid_token")
+            raise InvalidToken
         return matches.index(True) + 1
 
     def _route(self, request: HttpRequest) -> tuple[Endpoint, tuple[str, ...], str]:

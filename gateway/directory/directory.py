@@ -8,7 +8,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppRecord
-from gateway.domain.errors import ControlRefusal, DeclaredApp
+from gateway.domain.errors import AppIsDeclared, ControlRefusal
 from gateway.domain.model import Environment
 
 
@@ -76,7 +76,7 @@ class Directory:
     @contextmanager
     def _changing(self, environment: Environment) -> Iterator[None]:
         if self._declared.find(environment) is not None:
-            raise DeclaredApp
+            raise AppIsDeclared
         try:
             yield
         except ControlRefusal:  # nothing was changed

@@ -31,10 +31,10 @@ from gateway.directory.records import (
 from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.errors import (
     AppNotFound,
+    AppTypeNotServed,
     TableExists,
     TableLimitReached,
     TableNotFound,
-    TypeNotServed,
 )
 from gateway.domain.model import Environment
 from gateway.domain.rules import SUPPORTED_APP_TYPES
@@ -158,7 +158,7 @@ class ManagedApps:
 
     def _add(self, app: AppRecord, table: TableRecord) -> AppRecord:
         if app.type not in SUPPORTED_APP_TYPES:
-            raise TypeNotServed
+            raise AppTypeNotServed
         if any(table.name.upper() == other.name.upper() for other in app.tables):
             raise TableExists
         if len(app.tables) >= (self._default_max_tables if app.max_tables is None else app.max_tables):

@@ -7,11 +7,11 @@ import pytest
 from gateway.directory.records import AppRecord
 from gateway.domain.errors import (
     AppNotFound,
+    AppTypeNotServed,
     ControlRefusal,
     TableExists,
     TableLimitReached,
     TableNotFound,
-    TypeNotServed,
 )
 from gateway.domain.model import Environment
 from tests.directory.region import SHOP, Replica
@@ -101,7 +101,7 @@ async def test_environments_of_an_app_have_tables_of_their_own(replica):
 @pytest.mark.parametrize("app_type", ["web", "worker", "static"])
 async def test_an_app_of_a_type_that_is_not_served_gets_no_table(replica, app_type):
     await replica.register(app_type=app_type)
-    with pytest.raises(TypeNotServed):
+    with pytest.raises(AppTypeNotServed):
         await replica.create()
 
 
