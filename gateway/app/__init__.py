@@ -28,10 +28,11 @@ from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
 from gateway.http.responses import Responder
 from gateway.http.server import Handler
+from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.tracing.opening import Tracing, open_tracing
 from gateway.observability.usage import KnownTables, Usage
-from gateway.opsplane.exposition import START_TIME, Exposition
+from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsEdge
 from gateway.opsplane.health import Health
 
@@ -215,19 +216,15 @@ def _watch(
     started_seconds: float,
 ) -> None:
     """`started_seconds` is after all scrapes of who was here before, and before any of this replica's."""
-    cache = "kvs_directory_cache"
-    metrics.watch_counter(f"{cache}_hits", "Tokens found in the cache.", lambda: bindings.counts.hits)
-    metrics.watch_counter(f"{cache}_misses", "Tokens read from the store.", lambda: bindings.counts.misses)
-    metrics.watch_counter(
-        f"{cache}_stale", "Tokens served while the store was down.", lambda: bindings.counts.stale
-    )
-    metrics.watch_gauge(f"{cache}_entries", "Tokens in the cache.", lambda: len(bindings))
-    metrics.watch_counter(
-        "kvs_usage_overflow", "Requests that found no series of their own.", lambda: usage.overflowed
-    )
-    metrics.watch_gauge("kvs_draining", "1 from SIGTERM to the end.", lambda: health.draining)
-    metrics.watch_dependencies(health.dependencies, health.clock_leads)
-    metrics.watch_gauge(START_TIME, "When counting began, in Unix seconds.", lambda: started_seconds)
+    metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
+    metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
+    metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
+    metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
+    metrics.watch(catalogue.USAGE_OVERFLOW, lambda: usage.overflowed)
+    metrics.watch(catalogue.DRAINING, lambda: health.draining)
+    metrics.watch_labelled(catalogue.DEPENDENCY_UP, health.dependencies)
+    metrics.watch_labelled(catalogue.CLOCK_SKEW, health.clock_leads)
+    metrics.watch(catalogue.START_TIME, lambda: started_seconds)
 
 
 def _ms(seconds: float) -> int:

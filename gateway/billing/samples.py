@@ -5,14 +5,24 @@ from typing import Protocol
 
 from msgspec import Struct
 
-REQUESTS = "kvs_usage_requests_total"
+from gateway.observability.catalogue import (
+    OUTCOME_LABEL,
+    TENANT_LABELS,
+    USAGE_REQUEST_BYTES,
+    USAGE_REQUESTS,
+    USAGE_RESPONSE_BYTES,
+)
+
+REQUESTS = USAGE_REQUESTS.name
 COUNTERS = {
     REQUESTS: "requests",
-    "kvs_usage_request_bytes_total": "request_bytes",
-    "kvs_usage_response_bytes_total": "response_bytes",
+    USAGE_REQUEST_BYTES.name: "request_bytes",
+    USAGE_RESPONSE_BYTES.name: "response_bytes",
 }
-TENANT = ("org", "app", "env", "table", "operation")
-OUTCOME = "outcome"
+"""The column of each counter."""
+
+TENANT = TENANT_LABELS
+OUTCOME = OUTCOME_LABEL
 _OWN = {"__name__", *TENANT, OUTCOME}
 
 Labels = tuple[tuple[str, str], ...]

@@ -13,14 +13,12 @@ import msgspec
 from gateway.billing.samples import COUNTERS, Labels, Series, TooManySamples
 from gateway.cli.calling import authorization, base_address, call_directly
 from gateway.cli.exits import CommandFailed, Exit
+from gateway.observability.catalogue import BUILD_INFO, START_TIME
 
 _TIMEOUT_SECONDS = 150.0
 """Longer than Prometheus gives a query, which is two minutes unless it is told otherwise."""
 
 _ANSWER_BYTES = 64 * 1024 * 1024
-_START = "process_start_time_seconds"
-_GATEWAYS = "kvs_build_info"
-"""Only a gateway has it; start times have all kinds of processes."""
 
 
 class _Result(msgspec.Struct):
@@ -56,9 +54,10 @@ class PrometheusArchive:
         return self._samples(_selector(self._matchers), after_ms, until_ms)
 
     def starts(self, after_ms: int, until_ms: int) -> list[Series]:
-        shown = self._evaluate(f"count_over_time({_GATEWAYS}{_range(after_ms, until_ms)})", until_ms)
-        gateways = {_labels(result.metric, but=("__name__", "version")) for result in shown}
-        starts = self._samples(_START, after_ms, until_ms)
+        """Those of gateways, told by their build info: all kinds of processes show a start time."""
+        shown = self._evaluate(f"count_over_time({BUILD_INFO.name}{_range(after_ms, until_ms)})", until_ms)
+        gateways = {_labels(result.metric, but=("__name__", *BUILD_INFO.labels)) for result in shown}
+        starts = self._samples(START_TIME.name, after_ms, until_ms)
         return [each for each in starts if each.target in gateways]
 
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> list[Series]:

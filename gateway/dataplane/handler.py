@@ -22,6 +22,7 @@ from gateway.domain.errors import (
 from gateway.domain.model import Call, Operation, TenantLabels
 from gateway.http.body import arrived_body, read_body
 from gateway.http.messages import HttpRequest, HttpResponse
+from gateway.observability.catalogue import REQUESTS_IN_FLIGHT
 from gateway.observability.logs import LineBudget, report_fault
 from gateway.observability.metrics import OTHER_OPERATION, ServiceMetrics
 
@@ -63,7 +64,7 @@ class DataEdge:
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = 0
         self._on_idle: Callable[[], None] | None = None
-        metrics.watch_gauge("kvs_requests_in_flight", "Requests being served.", lambda: len(self._tasks))
+        metrics.watch(REQUESTS_IN_FLIGHT, lambda: len(self._tasks))
 
     @property
     def is_idle(self) -> bool:

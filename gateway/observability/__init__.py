@@ -1,8 +1,9 @@
-"""What is counted. Usage per tenant, to bill from; the service's own metrics, to run it by.
+"""What is counted, logged and traced: usage per tenant, to bill from; the service's own metrics, to run it.
 
-usage         rows of counters per table, capped
-meter         the reading of one call, closed with its outcome in every case
-service       requests, refusals, latencies, dependencies
-stores        the one decorator per port that times a store
-exposition    both as Prometheus text
+catalogue    every metric's name, type, help text and labels, once
+usage        rows of counters per table, capped
+metrics      requests, refusals, latencies of stores, and numbers that others keep
+stores       the decorator of each port: calls are timed
+tracing/     spans of requests and of their calls of stores, by OpenTelemetry
+logs         JSON lines, and the request that each belongs to
 """

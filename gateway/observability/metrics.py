@@ -5,126 +5,123 @@ together; here a count is one dictionary look-up and one addition.
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
+from operator import add
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.metrics_core import Metric
+from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from gateway import __version__
 from gateway.domain.errors import ControlRefusal, Refusal
 from gateway.domain.model import Operation
+from gateway.observability.catalogue import (
+    BUILD_INFO,
+    HTTP_REQUEST_DURATION,
+    HTTP_REQUESTS,
+    REFUSALS,
+    STORE_DURATION,
+    Metric,
+)
 
 OTHER_OPERATION = "other"
 
 _BOUNDS_SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 )  # fmt: skip
+_BUCKETS = (*map(str, _BOUNDS_SECONDS), "+Inf")
+
+Labels = tuple[str, ...]
+"""The values of a metric's labels, in the catalogue's order."""
 
 
 class Histogram:
-    """Durations in seconds, by bucket."""
+    """Durations in seconds; `counts` are by bucket."""
 
-    __slots__ = ("_counts", "_sum_seconds")
+    __slots__ = ("counts", "sum_seconds")
 
     def __init__(self) -> None:
-        self._counts = [0] * (len(_BOUNDS_SECONDS) + 1)
-        self._sum_seconds = 0.0
+        self.counts = [0] * len(_BUCKETS)
+        self.sum_seconds = 0.0
 
     def observe(self, seconds: float) -> None:
         """Count one duration."""
-        self._counts[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
-        self._sum_seconds += seconds
+        self.counts[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
+        self.sum_seconds += seconds
 
-    def add_to(self, family: HistogramMetricFamily, labels: list[str]) -> None:
-        """Show the histogram as one set of series."""
-        total = 0
-        buckets = []
-        for bound, count in zip((*map(str, _BOUNDS_SECONDS), "+Inf"), self._counts, strict=True):
-            total += count
-            buckets.append((bound, total))
-        family.add_metric(labels, buckets, self._sum_seconds)
+    def merge(self, other: "Histogram") -> None:
+        """Count all that another histogram has counted."""
+        self.counts = list(map(add, self.counts, other.counts))
+        self.sum_seconds += other.sum_seconds
 
 
 class ServiceMetrics(Collector):
-    """Everything that is counted about the service itself. `gauges` are read when they are scraped."""
+    """What is counted of the service itself, and what is kept elsewhere and read when it is scraped."""
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._durations = {name: Histogram() for name in (*Operation, OTHER_OPERATION)}
+        self._answered: defaultdict[tuple[str, int], Histogram] = defaultdict(Histogram)
         self._refusals: Counter[str] = Counter(dict.fromkeys(_codes(Refusal), 0))
-        self._stores: dict[tuple[str, str, str], Histogram] = {}
-        self._counters: dict[str, tuple[str, Callable[[], int]]] = {}
-        self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
-        self._dependencies: Callable[[], dict[str, bool]] = dict
-        self._clock_leads: Callable[[], dict[str, float]] = dict
+        self._stores: defaultdict[Labels, Histogram] = defaultdict(Histogram)
+        self._watched: dict[Metric, Callable[[], dict[Labels, float]]] = {}
+        self.watch_labelled(BUILD_INFO, lambda: {__version__: 1})
 
     def answered(self, operation: str, status: int, code: str | None, seconds: float) -> None:
         """Count one answered request of the data plane."""
-        self._requests[operation, status] += 1
-        self._durations[operation].observe(seconds)
+        self._answered[operation, status].observe(seconds)
         if code is not None:
             self._refusals[code] += 1
 
     def store_histogram(self, backend: str, operation: str, outcome: str) -> Histogram:
         """The durations of one store operation that ended in `ok` or `error`."""
-        return self._stores.setdefault((backend, operation, outcome), Histogram())
+        return self._stores[backend, operation, outcome]
 
-    def watch_counter(self, name: str, help_text: str, read: Callable[[], int]) -> None:
-        """Show a count that somebody else keeps."""
-        self._counters[name] = (help_text, read)
+    def watch(self, metric: Metric, read: Callable[[], float]) -> None:
+        """Show a number that is kept elsewhere."""
+        self._watched[metric] = lambda: {(): read()}
 
-    def watch_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """Show a level that somebody else keeps."""
-        self._gauges[name] = (help_text, read)
+    def watch_labelled(self, metric: Metric, read: Callable[[], Mapping[str, float]]) -> None:
+        """Show numbers that are kept elsewhere, by the values of the metric's one label."""
+        self._watched[metric] = lambda: {(value,): number for value, number in read().items()}
 
-    def watch_dependencies(
-        self, are_up: Callable[[], dict[str, bool]], clock_leads: Callable[[], dict[str, float]]
-    ) -> None:
-        """Show which dependencies are up, and by how many seconds this clock leads theirs."""
-        self._dependencies = are_up
-        self._clock_leads = clock_leads
-
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[Family]:
         """All families, for a prometheus_client registry."""
-        requests = CounterMetricFamily(
-            "kvs_http_requests", "Answered requests.", labels=["operation", "status"]
-        )
-        for (operation, status), count in self._requests.items():
-            requests.add_metric([operation, str(status)], count)
-        durations = HistogramMetricFamily(
-            "kvs_http_request_duration_seconds", "From the head to the answer.", labels=["operation"]
-        )
-        for operation, histogram in self._durations.items():
-            histogram.add_to(durations, [operation])
-        refusals = CounterMetricFamily("kvs_refusals", "Refused requests.", labels=["code"])
-        for code, count in self._refusals.items():
-            refusals.add_metric([code], count)
-        stores = HistogramMetricFamily(
-            "kvs_store_duration_seconds", "Calls of a store.", labels=["backend", "operation", "outcome"]
-        )
-        for key, histogram in self._stores.items():
-            histogram.add_to(stores, list(key))
-        yield from (requests, durations, refusals, stores)
-        yield from self._collect_watched()
+        requests: dict[Labels, float] = {
+            (operation, str(status)): sum(histogram.counts)
+            for (operation, status), histogram in self._answered.items()
+        }
+        yield _numbers(HTTP_REQUESTS, requests)
+        yield _histograms(HTTP_REQUEST_DURATION, self._durations())
+        yield _numbers(REFUSALS, {(code,): count for code, count in self._refusals.items()})
+        yield _histograms(STORE_DURATION, self._stores)
+        for metric, read in self._watched.items():
+            yield _numbers(metric, read())
 
-    def _collect_watched(self) -> Iterator[Metric]:
-        for name, (help_text, read) in self._counters.items():
-            yield CounterMetricFamily(name, help_text, value=read())
-        for name, (help_text, level) in self._gauges.items():
-            yield GaugeMetricFamily(name, help_text, value=level())
-        up = GaugeMetricFamily("kvs_dependency_up", "1 while it answers.", labels=["dependency"])
-        for dependency, is_up in self._dependencies().items():
-            up.add_metric([dependency], int(is_up))
-        skew = GaugeMetricFamily(
-            "kvs_clock_skew_seconds", "This clock minus the dependency's.", labels=["dependency"]
-        )
-        for dependency, seconds in self._clock_leads().items():
-            skew.add_metric([dependency], seconds)
-        build = GaugeMetricFamily("kvs_build_info", "The running version.", labels=["version"])
-        build.add_metric([__version__], 1)
-        yield from (up, skew, build)
+    def _durations(self) -> dict[Labels, Histogram]:
+        """By operation alone: a set of buckets for each status, too, would be a lot of series."""
+        durations: dict[Labels, Histogram] = {
+            (operation,): Histogram() for operation in (*Operation, OTHER_OPERATION)
+        }
+        for (operation, _), histogram in self._answered.items():
+            durations[operation,].merge(histogram)
+        return durations
+
+
+def _numbers(metric: Metric, numbers: Mapping[Labels, float]) -> Family:
+    kind = CounterMetricFamily if metric.type == "counter" else GaugeMetricFamily
+    family = kind(metric.name, metric.help_text, labels=metric.labels)
+    for labels, number in numbers.items():
+        family.add_metric(labels, number)
+    return family
+
+
+def _histograms(metric: Metric, histograms: Mapping[Labels, Histogram]) -> Family:
+    family = HistogramMetricFamily(metric.name, metric.help_text, labels=metric.labels)
+    for labels, histogram in histograms.items():
+        buckets = list(zip(_BUCKETS, accumulate(histogram.counts), strict=True))
+        family.add_metric(labels, buckets, histogram.sum_seconds)
+    return family
 
 
 def _codes(kind: type[Refusal]) -> Iterator[str]:

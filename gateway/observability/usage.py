@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from cachetools import LRUCache
 
 from gateway.domain.model import Operation, TenantLabels, UsageOutcome
+from gateway.observability.catalogue import (
+    USAGE_REQUEST_BYTES,
+    USAGE_REQUESTS,
+    USAGE_RESPONSE_BYTES,
+    Metric,
+)
 
 OTHER = TenantLabels("_other", "_other", "_other", "_other")
 
-_REQUESTS = "kvs_usage_requests_total"
-_REQUEST_BYTES = "kvs_usage_request_bytes_total"
-_RESPONSE_BYTES = "kvs_usage_response_bytes_total"
+METRICS = (USAGE_REQUESTS, USAGE_REQUEST_BYTES, USAGE_RESPONSE_BYTES)
 _OUTCOMES = len(UsageOutcome)
 _SLOTS = _OUTCOMES + 2
 SERIES_PER_ROW = len(Operation) * _SLOTS
@@ -23,12 +27,6 @@ _RESTING_PER_ROW = 4
 """So many dropped rows are remembered for each that may be shown; the longest forgotten begin at 0 again."""
 
 Counts = dict[Operation, list[int]]
-
-FAMILIES = {
-    _REQUESTS: "Charged requests by outcome.",
-    _REQUEST_BYTES: "Bytes of request bodies.",
-    _RESPONSE_BYTES: "Bytes of response bodies.",
-}
 
 
 class UsageRow:
@@ -44,11 +42,11 @@ class UsageRow:
         self._prefixes = {
             operation: (
                 *(
-                    f'{_REQUESTS}{{{tenant},operation="{operation}",outcome="{o.label}"}} '
+                    f'{USAGE_REQUESTS.name}{{{tenant},operation="{operation}",outcome="{o.label}"}} '
                     for o in UsageOutcome
                 ),
-                f'{_REQUEST_BYTES}{{{tenant},operation="{operation}"}} ',
-                f'{_RESPONSE_BYTES}{{{tenant},operation="{operation}"}} ',
+                f'{USAGE_REQUEST_BYTES.name}{{{tenant},operation="{operation}"}} ',
+                f'{USAGE_RESPONSE_BYTES.name}{{{tenant},operation="{operation}"}} ',
             )
             for operation in Operation
         }
@@ -57,13 +55,13 @@ class UsageRow:
         """All requests of the row."""
         return sum(sum(counts[:_OUTCOMES]) for counts in self.counts.values())
 
-    def lines(self, family: str) -> Iterator[str]:
-        """The row's samples of one family."""
+    def lines(self, metric: Metric) -> Iterator[str]:
+        """The row's samples of one metric."""
         first, last = {
-            _REQUESTS: (0, _OUTCOMES),
-            _REQUEST_BYTES: (_OUTCOMES, _OUTCOMES + 1),
-            _RESPONSE_BYTES: (_OUTCOMES + 1, _SLOTS),
-        }[family]
+            USAGE_REQUESTS: (0, _OUTCOMES),
+            USAGE_REQUEST_BYTES: (_OUTCOMES, _OUTCOMES + 1),
+            USAGE_RESPONSE_BYTES: (_OUTCOMES + 1, _SLOTS),
+        }[metric]
         for operation, prefixes in self._prefixes.items():
             counts = self.counts[operation]
             for slot in range(first, last):

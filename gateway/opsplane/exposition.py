@@ -8,12 +8,11 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from gateway.observability.catalogue import START_TIME
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.usage import FAMILIES, Usage
+from gateway.observability.usage import METRICS, Usage
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-START_TIME = "process_start_time_seconds"
 
 _ROWS_PER_STEP = 100
 """100 rows are at most 1,500 lines: well below a millisecond."""
@@ -45,11 +44,12 @@ class Exposition:
     async def _usage_parts(self) -> list[bytes]:
         parts: list[bytes] = []
         rows = self._usage.rows()
-        for family, help_text in FAMILIES.items():
-            parts.append(f"# HELP {family} {help_text}\n# TYPE {family} counter\n".encode())
+        for metric in METRICS:
+            head = f"# HELP {metric.name} {metric.help_text}\n# TYPE {metric.name} {metric.type}\n"
+            parts.append(head.encode())
             for start in range(0, len(rows), _ROWS_PER_STEP):
                 step = rows[start : start + _ROWS_PER_STEP]
-                parts.append("".join(line for row in step for line in row.lines(family)).encode())
+                parts.append("".join(line for row in step for line in row.lines(metric)).encode())
                 await asyncio.sleep(0)
         return parts
 
@@ -68,7 +68,7 @@ class _ProcessMetrics(Collector):
         self._process = ProcessCollector(registry=None)
 
     def collect(self) -> Iterator[Metric]:
-        return (family for family in self._process.collect() if family.name != START_TIME)
+        return (family for family in self._process.collect() if family.name != START_TIME.name)
 
 
 class _OneFamily(Collector):

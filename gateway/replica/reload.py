@@ -9,6 +9,7 @@ from gateway.app.renewal import Renewal, Renewed
 from gateway.config.certificates import ShownCertificate, UnusableCertificate
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.source import ConfigurationFile
+from gateway.observability.catalogue import RELOAD_SUCCESS_TIME, RELOAD_SUCCESSFUL
 from gateway.observability.logs import report_fault
 from gateway.observability.metrics import ServiceMetrics
 
@@ -36,13 +37,8 @@ class Reloader:
         self._demanded = asyncio.Event()
         self._succeeded = True
         self._succeeded_at_ms = clock.wall_ms()
-        name = "kvs_config_last_reload"
-        metrics.watch_gauge(f"{name}_successful", "0 after a broken file.", lambda: self._succeeded)
-        metrics.watch_gauge(
-            f"{name}_success_timestamp_seconds",
-            "When what is in force was read.",
-            lambda: self._succeeded_at_ms / 1000,
-        )
+        metrics.watch(RELOAD_SUCCESSFUL, lambda: self._succeeded)
+        metrics.watch(RELOAD_SUCCESS_TIME, lambda: self._succeeded_at_ms / 1000)
 
     def demand(self) -> None:
         """Read the file now, changed or not."""

@@ -25,6 +25,7 @@ from gateway.http.capacity import affordable_connections
 from gateway.http.listener import Listener, Where, open_listener
 from gateway.http.responses import Responder
 from gateway.http.server import EdgeServer, Handler, RefusalCount
+from gateway.observability.catalogue import CONNECTIONS
 from gateway.replica.background import chores
 from gateway.replica.reload import Reloader
 
@@ -154,9 +155,7 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     ) -> Listener:
         server = EdgeServer(handler, responder, edge, count)
         if name == "data":
-            app.metrics.watch_gauge(
-                "kvs_connections", "Open ones, of the data listener.", lambda: server.connection_count
-            )
+            app.metrics.watch(CONNECTIONS, lambda: server.connection_count)
         try:
             listener = await open_listener(server, where)
         except OSError as error:

@@ -20,6 +20,7 @@ from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Grant
 from gateway.http.messages import HttpRequest, HttpResponse
 from gateway.http.server import Handler
+from gateway.observability.catalogue import SPANS_LOST
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.tracing.exporting import Export
 from gateway.observability.tracing.spans import RequestSpan, current_span
@@ -36,7 +37,7 @@ class Traced:
         self._share = settings.share
         self._export = Export(settings)
         self._tracer = self._export.tracer
-        metrics.watch_counter("kvs_spans_lost", "Spans that were not delivered.", lambda: self._export.lost)
+        metrics.watch(SPANS_LOST, lambda: self._export.lost)
 
     def handler(self, inner: Handler) -> Handler:
         async def handle(request: HttpRequest) -> HttpResponse:
