@@ -1,15 +1,16 @@
-# `make run` and `make test` need Python 3.11 or newer, git, make and a package registry; they install the rest.
+# `make run`, `make test` and `make test-all` need Python 3.11 or newer, git, make and a package registry; they install the rest.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
+.PHONY: help run test test-all faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
-	@echo "make test    run every test"
+	@echo "make test    every rule of every room, on memory, Redis and DynamoDB: minutes"
+	@echo "make test-all  the rest: outages, failovers, billing, other engines, signers, manifests"
 	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
@@ -24,11 +25,15 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-test: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
-	$(BIN)/python -m pytest
+# tests/README.md: what each of the two runs; together they run every test that is not marked heavy.
+test: $(VENV)/.dev redis
+	$(BIN)/python -m pytest -m "not test_all and not heavy" --numprocesses 4 --dist worksteal
+
+test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
+	$(BIN)/python -m pytest -m "test_all and not heavy"
 
 faults: $(VENV)/.dev redis dynamodb prometheus faketime
-	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.system.faults
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
 redis: $(VENV)/.dev
@@ -58,9 +63,9 @@ check: $(VENV)/.dev manifests
 	$(BIN)/lint-imports
 	$(BIN)/kvs-gateway check --config config.example.yaml
 
-# Renders every overlay and combination of deploy/, validates and checks them: as tests, which `make test` runs, too.
+# Renders every overlay and combination of deploy/, validates and checks them: as tests, which `make test-all` runs, too.
 manifests: $(VENV)/.dev kustomize
-	$(BIN)/python -m pytest --quiet tests/deploy/test_manifests.py
+	$(BIN)/python -m pytest --quiet tests/system/deploy/test_manifests.py
 
 kustomize: $(VENV)/.dev
 	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
@@ -85,7 +90,7 @@ audit: $(VENV)/.venv
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
 
 licences: $(VENV)/.dev
-	$(BIN)/python -m tests.dependencies.licences > LICENSES.md
+	$(BIN)/python -m tests.project.licences > LICENSES.md
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

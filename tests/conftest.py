@@ -4,17 +4,34 @@ import io
 import json
 import logging
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from gateway.observability.logs import JsonFormatter
 from tests.support.clock import FakeClock
+from tests.support.dynamodb import OTHER_ENGINES
 from tests.support.gateway import run_gateway
 
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")  # there, the same commit gives the same result
+
+SYSTEM = Path(__file__).with_name("system")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what `make test-all` runs; `make test` runs all the rest."""
+    for item in items:
+        if item.path.is_relative_to(SYSTEM) or _runs_on_another_engine(item):
+            item.add_marker("test_all")
+
+
+def _runs_on_another_engine(item: pytest.Item) -> bool:
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return parameters.get("engine") in OTHER_ENGINES
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import re
 import shlex
 import ssl
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import trustme
 
 from tests.cli.answers import OTHER, TARGET, TENANT, USED, answering, counter, starts
+from tests.support.repository import ROOT
 
 PERIOD = ("--from", "2026-11-01", "--to", "2026-11-01T00:30:00+00:00")
 
@@ -254,7 +254,7 @@ async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
 
 
 async def test_the_command_of_the_document_is_one(server, run):
-    text = (Path(__file__).parents[2] / "docs" / "billing.md").read_text()
+    text = (ROOT / "docs" / "billing.md").read_text()
     (written,) = re.findall(r"^kvs-gateway (usage .*?)(?: >.*)?$", text, re.MULTILINE)
     result = await run(*shlex.split(written.replace("http://prometheus:9090", server.url)))
     assert (result.code, result.out.splitlines()[0][:25]) == (0, "org,app,env,table,operati")

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -15,8 +14,9 @@ from gateway.app import build_app
 from gateway.config.loading import load
 from gateway.config.settings import Settings
 from gateway.replica.run import running
+from tests.support.repository import ROOT
 
-EXAMPLE = Path(__file__).parents[2] / "config.example.yaml"
+EXAMPLE = ROOT / "config.example.yaml"
 
 
 def _sections_within(kind: Any) -> list[type[Struct]]:

@@ -1,4 +1,4 @@
-"""The AWS Signature V4 test suite as it lies in tests/vectors: requests, canonical requests, signatures."""
+"""The AWS Signature V4 test suite as it lies in `vectors`: requests, canonical requests, signatures."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from gateway.domain.headers import Headers
 from gateway.sigv4 import Rules, SigningKeys, examine
 
-FOLDER = Path(__file__).parent.parent / "vectors" / "sigv4-2015"
+FOLDER = Path(__file__).parent / "vectors" / "sigv4-2015"
 SECRET = b"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 RULES = Rules(region="us-east-1", service="service")
 NOW_SECONDS = 1_440_938_160  # 2015-08-30T12:36:00Z

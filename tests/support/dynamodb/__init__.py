@@ -5,13 +5,21 @@ Engines are synchronous, which suits fixtures of any scope; what waits, `start` 
 """
 
 from tests.support.dynamodb.endpoint import Call, ScriptedEndpoint
-from tests.support.dynamodb.engines import ENGINES, DynamoDbLocal, Ministack, MotoServer, Trait
+from tests.support.dynamodb.engines import (
+    ENGINES,
+    OTHER_ENGINES,
+    DynamoDbLocal,
+    Ministack,
+    MotoServer,
+    Trait,
+)
 from tests.support.dynamodb.observer import ENVIRONMENT, REGION
 from tests.support.dynamodb.process import EngineProcess
 
 __all__ = [
     "ENGINES",
     "ENVIRONMENT",
+    "OTHER_ENGINES",
     "REGION",
     "Call",
     "DynamoDbLocal",

@@ -108,4 +108,7 @@ class DynamoDbLocal(EngineProcess):
         ]
 
 
-ENGINES: tuple[type[EngineProcess], ...] = (Ministack, MotoServer, DynamoDbLocal)
+ENGINE: type[EngineProcess] = Ministack
+"""The one that `make test` runs on."""
+OTHER_ENGINES: tuple[type[EngineProcess], ...] = (MotoServer, DynamoDbLocal)
+ENGINES = (ENGINE, *OTHER_ENGINES)

@@ -1,0 +1,59 @@
+import os
+import uuid
+
+import pytest
+
+from backends.dynamodb import credentials
+from tests.backends.dynamodb.sources import Irsa, PodIdentity
+from tests.support.dynamodb import ENGINES, ENVIRONMENT, ScriptedEndpoint
+
+
+@pytest.fixture(scope="session", params=ENGINES, ids=lambda kind: kind.name)
+def engine(request):
+    """A running engine; what a test does belongs into a table of its own."""
+    with request.param.or_skip() as engine:
+        yield engine
+
+
+@pytest.fixture
+def table_name():
+    return f"kvs-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def environment(monkeypatch, tmp_path):
+    """Credentials in the environment, and none from where else this machine may have some."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+@pytest.fixture
+def nothing(environment):
+    """No credentials anywhere."""
+    environment.delenv("AWS_ACCESS_KEY_ID")
+    environment.delenv("AWS_SECRET_ACCESS_KEY")
+    return environment
+
+
+@pytest.fixture
+async def source():
+    """Where credentials are fetched from."""
+    async with ScriptedEndpoint() as source:
+        yield source
+
+
+@pytest.fixture
+def often(environment):
+    """Credentials are looked for all the time."""
+    environment.setattr(credentials, "LOOK_SECONDS", 0.02)
+    environment.setattr(credentials, "LOOK_AGAIN_SECONDS", 0.05)
+
+
+@pytest.fixture(params=[Irsa, PodIdentity])
+def pod(request, nothing, tmp_path, source):
+    return request.param(nothing, tmp_path, source)

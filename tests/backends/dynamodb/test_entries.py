@@ -1,0 +1,241 @@
+"""What users see of entries in DynamoDB, and what the table holds of them."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.clock import SystemClock
+from backends.dynamodb import client, entries
+from backends.errors import CorruptEntry
+from backends.interface import Entry, Keyspace
+from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.scripted import page, prepared_endpoint, store_on
+from tests.backends.test_visible_results import ACTS, check
+from tests.support.clock import FakeClock
+from tests.support.dynamodb import Ministack, ScriptedEndpoint
+from tests.support.dynamodb.answers import answer, refusal
+from tests.support.dynamodb.endpoint import after_it_was_applied
+
+TABLE = Keyspace("tbl_a")
+NOW_MS = SystemClock().wall_ms() // 1000 * 1000
+HOUR_MS = 3_600_000
+ODD_KEYS = [
+    "k",
+    "é",
+    "e\u0301",
+    "#",
+    "e#tbl_a#0",
+    "a b\tc\n",
+    '"\\{}',
+    "\x00",
+    "\x7f\x80\ufeff\uffff",
+    "😀",
+    "../..//?&=%00",
+    ":pk",
+    "k" * 512,
+    "é" * 256,
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def credentials():
+    with suited_to_engines():
+        yield
+
+
+@pytest.fixture
+async def store(engine, table_name):
+    async with opened_dynamodb(engine.endpoint_url, table_name) as store:
+        yield store
+
+
+@pytest.fixture
+def items(engine, table_name):
+    """What is in the table, but for its partition keys."""
+
+    def items() -> list[dict]:
+        found = engine.observer.scan(table_name)
+        for item in found:
+            assert item.pop("pk")["S"].startswith("e#tbl_a#")
+        return found
+
+    return items
+
+
+async def test_an_entry_without_expiry_is_a_value_alone(store, items):
+    await store.entries.put(TABLE, "k", Entry(b'"\x00\xff"', None))
+    assert items() == [{"sk": {"S": "k"}, "v": {"B": b'"\x00\xff"'}}]
+
+
+@pytest.mark.parametrize("past_ms", [0, 1, 999])
+async def test_time_to_live_is_the_expiry_rounded_up_to_seconds(store, items, past_ms):
+    expires_at_ms = NOW_MS + HOUR_MS + past_ms
+    await store.entries.put(TABLE, "k", Entry(b"1", expires_at_ms))
+    seconds = (NOW_MS + HOUR_MS) // 1000 + (past_ms > 0)
+    value = {"v": {"B": b"1"}, "x": {"N": str(expires_at_ms)}, "t": {"N": str(seconds)}}
+    assert items() == [{"sk": {"S": "k"}, **value}]
+    assert await store.entries.get(TABLE, "k") == Entry(b"1", expires_at_ms)
+
+
+async def test_a_put_without_expiry_clears_that_of_an_earlier_one(store, items):
+    await store.entries.put(TABLE, "k", Entry(b"1", NOW_MS + HOUR_MS))
+    await store.entries.put(TABLE, "k", Entry(b"2", None))
+    assert items() == [{"sk": {"S": "k"}, "v": {"B": b"2"}}]
+
+
+async def test_the_largest_entry_and_odd_values_come_back_as_they_were(store):
+    for value in (b"", b"\x00", bytes(range(256)) * 512):
+        await store.entries.put(TABLE, "k", Entry(value, None))
+        assert await store.entries.get(TABLE, "k") == Entry(value, None)
+
+
+async def test_odd_keys_are_kept_apart(store, engine, table_name):
+    values = {key: Entry(str(number).encode(), None) for number, key in enumerate(ODD_KEYS)}
+    await asyncio.gather(*(store.entries.put(TABLE, key, entry) for key, entry in values.items()))
+    assert {key: await store.entries.get(TABLE, key) for key in ODD_KEYS} == values
+    seen = {item["sk"]["S"] for item in engine.observer.scan(table_name)}
+    assert seen == set(ODD_KEYS)
+    await store.entries.delete(TABLE, ODD_KEYS[1])
+    assert await store.entries.get(TABLE, ODD_KEYS[1]) is None
+    assert await store.entries.get(TABLE, ODD_KEYS[2]) == values[ODD_KEYS[2]]
+    await store.entries.purge(TABLE)
+    assert engine.observer.scan(table_name) == []
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {},
+        {"v": {"S": "1"}},
+        {"v": {"N": "1"}},
+        {"v": {"BOOL": True}},
+        {"x": {"N": "1"}},
+        {"v": {"B": b"1"}, "x": {"S": "1"}},
+        {"v": {"B": b"1"}, "x": {"N": "1.5"}},
+    ],
+    ids=str,
+)
+async def test_what_another_program_wrote_is_not_taken_for_an_entry(store, engine, table_name, foreign):
+    await store.entries.put(TABLE, "k", Entry(b"1", None))
+    (item,) = engine.observer.scan(table_name)
+    strange = {"pk": item["pk"], "sk": item["sk"], **foreign}
+    engine.observer.client.put_item(TableName=table_name, Item=strange)
+    with pytest.raises(CorruptEntry):
+        await store.entries.get(TABLE, "k")
+    await store.entries.put(TABLE, "k", Entry(b"2", None))
+    assert await store.entries.get(TABLE, "k") == Entry(b"2", None)
+
+
+async def test_a_purge_of_many_entries_leaves_everything_else(store, engine, table_name):
+    """More than a page of a megabyte in a partition, and more than a batch."""
+    large = Entry(b"x" * 120_000, None)
+    places = [f"k{number}" for number in range(200)]
+    for first in range(0, len(places), 20):
+        await asyncio.gather(*(store.entries.put(TABLE, key, large) for key in places[first : first + 20]))
+    await store.entries.put(Keyspace("tbl_ab"), "k", Entry(b"1", None))
+    await store.counters.charge("tbl_a", 1, 60_000)
+    await store.records.swap("tbl_a", b"1", None)
+    await store.entries.purge(TABLE)
+    left = sorted(item["pk"]["S"][:8] for item in engine.observer.scan(table_name))
+    assert [each[:2] for each in left] == ["e#", "r#", "w#"]
+    assert left[0] == "e#tbl_ab"
+    await store.entries.purge(TABLE)
+
+
+@pytest.fixture
+async def endpoint():
+    async with prepared_endpoint() as endpoint:
+        yield endpoint
+
+
+async def test_a_purge_follows_pages_and_sends_again_what_was_left_unprocessed(endpoint, monkeypatch):
+    monkeypatch.setattr(entries, "_PAUSE_SECONDS", 0.01)
+    last = {"pk": {"S": "e"}, "sk": {"S": "k29"}}
+    first_page = answer({"Items": page_of(*(f"k{n}" for n in range(30))), "LastEvaluatedKey": last})
+    left = {"DeleteRequest": {"Key": {"pk": {"S": "e"}, "sk": {"S": "k7"}}}}
+    async with store_on(endpoint) as store:
+        endpoint.script("Query", first_page, answer({"Items": [], "LastEvaluatedKey": last}), page("k30"))
+        throttled = refusal("ProvisionedThroughputExceededException")
+        unprocessed = answer({"UnprocessedItems": {"kvs-scripted": [left]}})
+        endpoint.script("BatchWriteItem", unprocessed, throttled, unprocessed)
+        await store.entries.purge(TABLE)
+    starts = [call.payload.get("ExclusiveStartKey") for call in endpoint.of("Query")]
+    assert starts == [None, last, last, *[None] * 15]
+    assert len({call.payload["ExpressionAttributeValues"][":pk"]["S"] for call in endpoint.of("Query")}) == 16
+    batches = [call.payload["RequestItems"]["kvs-scripted"] for call in endpoint.of("BatchWriteItem")]
+    assert [len(batch) for batch in batches] == [25, 1, 1, 1, 5, 1]
+    assert batches[1] == batches[2] == batches[3] == [left]
+
+
+def page_of(*keys: str) -> list[dict]:
+    return [{"pk": {"S": "e"}, "sk": {"S": key}} for key in keys]
+
+
+async def test_a_purge_whose_answers_are_lost_deletes_everything(engine, table_name, monkeypatch):
+    monkeypatch.setattr(client.random, "uniform", lambda low, _: low)
+    async with (
+        ScriptedEndpoint(engine.endpoint_url) as front,
+        opened_dynamodb(front.endpoint_url, table_name) as store,
+    ):
+        await asyncio.gather(*(store.entries.put(TABLE, f"k{n}", Entry(b"1", None)) for n in range(40)))
+        for operation in ("Query", "BatchWriteItem"):
+            front.script(operation, *[after_it_was_applied(lambda good: good.truncated())] * 3)
+        await store.entries.purge(TABLE)
+    assert engine.observer.scan(table_name) == []
+
+
+@pytest.mark.parametrize("strong", [True, False])
+async def test_reads_of_entries_are_as_strong_as_set_and_those_of_records_always_strong(endpoint, strong):
+    async with opened_dynamodb(
+        endpoint.endpoint_url, "kvs-scripted", create_table=False, strong_reads=strong
+    ) as store:
+        endpoint.calls.clear()
+        await store.entries.get(TABLE, "k")
+        await store.records.read("k")
+        assert [call.payload["ConsistentRead"] for call in endpoint.of("GetItem")] == [strong, True]
+
+
+async def test_reads_are_strong_unless_set_otherwise(endpoint):
+    async with store_on(endpoint) as store:
+        await store.entries.get(TABLE, "k")
+        assert endpoint.calls[-1].payload["ConsistentRead"] is True
+
+
+async def test_every_operation_on_an_entry_is_one_call(endpoint):
+    async with store_on(endpoint) as store:
+        await store.entries.put(TABLE, "k", Entry(b"1", NOW_MS))
+        await store.entries.get(TABLE, "k")
+        await store.entries.delete(TABLE, "k")
+    assert [call.operation for call in endpoint.calls] == ["PutItem", "GetItem", "DeleteItem"]
+
+
+@pytest.fixture(scope="module")
+def sequences_table():
+    """One table for all sequences, each of which has keyspaces of its own."""
+    with Ministack() as engine:
+        name = new_table()
+
+        async def make() -> None:
+            async with opened_dynamodb(engine.endpoint_url, name):
+                pass
+
+        asyncio.run(make())
+        yield engine.endpoint_url, name
+
+
+@settings(max_examples=25, deadline=None)
+@given(acts=st.lists(ACTS, max_size=40))
+def test_a_sequence_of_operations_shows_what_a_dictionary_would(sequences_table, acts):
+    engine_url, name = sequences_table
+    own = uuid4().hex
+    acts = [act if isinstance(act, int) else (f"{own}_{act[0]}", act[1]) for act in acts]
+
+    async def run() -> None:
+        clock = FakeClock(NOW_MS)
+        async with opened_dynamodb(engine_url, name, clock, create_table=False) as store:
+            await check(acts, store, clock)
+
+    asyncio.run(run())

@@ -1,0 +1,133 @@
+"""No call waits for longer than its deadline, and none is given up because this process was slow."""
+
+import asyncio
+import socket
+import time
+
+import pytest
+
+from backends.redis.connection import DEADLINE_SECONDS
+from tests.support.link import HOST
+from tests.support.outcomes import outcomes, reasons
+from tests.support.redis import RedisServer
+from tests.support.stopwatch import Stopwatch
+
+RUNS_ON_UVLOOP_TOO = True
+
+SLACK_SECONDS = 0.05
+LARGE = bytes(range(256)) * 256
+
+
+@pytest.fixture
+def deaf():
+    """A listening socket that takes connections and reads nothing."""
+    with socket.create_server((HOST, 0)) as listener:
+        listener.settimeout(1)
+        yield listener
+
+
+async def test_calls_without_a_reply_fail_at_the_deadline_all_together(connect, link):
+    connection = await connect(link.port)
+    link.hold()
+    started, watch = time.monotonic(), Stopwatch()
+    calls = [connection.send("PING") for _ in range(10)]
+    await asyncio.sleep(0.2)
+    calls.append(connection.send("PING"))
+    assert reasons(await outcomes(calls)) == {"no answer in time"}
+    assert time.monotonic() - started >= DEADLINE_SECONDS
+    assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
+    assert connection.is_overdue
+
+
+async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond_its_deadline(connection):
+    busy_3_ms = """
+        local began = redis.call('TIME')
+        repeat local now = redis.call('TIME')
+        until (now[1] - began[1]) * 1000000 + now[2] - began[2] > 3000
+        return 1
+    """
+
+    async def seconds_until_answered() -> float:
+        watch = Stopwatch()
+        await outcomes(
+            [connection.send("EVAL", busy_3_ms, 0, LARGE[:20_000])]
+        )  # Redis reads few of these at once
+        return watch.seconds
+
+    seconds = await asyncio.gather(*(seconds_until_answered() for _ in range(200)))
+    assert min(seconds) < 0.1
+    assert max(seconds) < DEADLINE_SECONDS + SLACK_SECONDS
+    assert connection.is_overdue
+
+
+async def test_a_late_reply_on_an_ended_connection_reaches_nobody(connect, link):
+    connection = await connect(link.port)
+    link.hold()
+    assert reasons(await outcomes([connection.send("ECHO", "late")])) == {"no answer in time"}
+    link.release()
+    link.say(b"$4\r\nlate\r\n")
+    await asyncio.sleep(0.05)
+    assert reasons(await outcomes([connection.send("PING")])) == {"no answer in time"}
+
+
+async def test_a_held_up_process_does_not_blame_the_server(connection):
+    """There is more to read than is read in one turn of the loop."""
+    assert await connection.send("SET", "large", LARGE) == b"OK"
+    calls = [connection.send("GET", "large") for _ in range(60)]
+    await asyncio.sleep(0)
+    time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
+    assert await asyncio.gather(*calls) == [LARGE] * 60
+
+
+async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_server_either(connection):
+    assert await connection.send("PING") == b"PONG"
+    await asyncio.sleep(0.1)
+    call = connection.send("BLPOP", "nothing-there", 0.18)
+    await asyncio.sleep(0.16)
+    time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
+    assert await call is None
+
+
+async def test_calls_that_are_sent_by_a_callback_that_took_long_have_their_whole_time(connection):
+    early = connection.send("PING")
+    await asyncio.sleep(0)
+    time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
+    late = connection.send("BLPOP", "nothing-there", 0.1)
+    assert await asyncio.gather(early, late) == [b"PONG", None]
+
+
+async def test_the_deadline_of_an_earlier_call_is_not_that_of_a_later_one(connection):
+    for _ in range(3):
+        assert await connection.send("BLPOP", "nothing-there", 0.15) is None
+
+
+async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_nothing_of_the_rest(connect, deaf):
+    connection = await connect(deaf.getsockname()[1])
+    watch = Stopwatch()
+    calls = [connection.send("SET", number, LARGE) for number in range(500)]
+    await asyncio.sleep(0.05)
+    assert connection._transport.get_write_buffer_size() > 1_000_000
+    assert reasons(await outcomes(calls)) == {"no answer in time"}
+    assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
+    assert connection._transport.get_write_buffer_size() == 0
+    await asyncio.sleep(0)
+    peer, _ = deaf.accept()
+    with peer, peer.makefile("rb") as received, pytest.raises(ConnectionResetError):
+        received.read()  # an orderly end would come after all that was sent
+
+
+async def test_what_was_given_up_is_not_applied_after_what_was_acknowledged_later(connect):
+    """What a stopped server has in its buffer may be applied still, but before anything that comes later."""
+    names = [f"k{number}" for number in range(300)]
+    with RedisServer() as server:
+        first = await connect(server.port)
+        assert await first.send("PING") == b"PONG"
+        server.stop()
+        given_up = [first.send("SET", name, b"old" + LARGE[:8_000]) for name in names]
+        assert reasons(await outcomes(given_up)) == {"no answer in time"}
+        second = await connect(server.port)
+        server.resume()
+        for name in reversed(names):
+            assert await second.send("SET", name, "new") == b"OK"
+        await asyncio.sleep(0.2)
+        assert await asyncio.gather(*(second.send("GET", name) for name in names)) == [b"new"] * 300

@@ -1,0 +1,260 @@
+"""What Redis refuses: each refusal has the right code and a clear log line, and passes with its cause."""
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+
+import hiredis
+import pytest
+
+from backends.clock import SystemClock
+from gateway.observability.logs import JsonFormatter
+from tests.backends.redis.conformance import opened_redis
+from tests.support.config import TABLE_TOKEN
+from tests.support.gateway import run_gateway
+from tests.support.link import HOST
+from tests.support.redis import Cluster, RedisServer
+from tests.support.stopwatch import Stopwatch
+from tests.support.wire import until
+
+KEY, VALUE, PASSWORD = "the key", "the value", "the-password"
+UNAVAILABLE = {"put": "storage_unavailable", "get": "storage_unavailable", "delete": "storage_unavailable"}
+NO_QUOTA = dict.fromkeys(UNAVAILABLE, "quota_unavailable")
+COUNTED_ELSEWHERE = {"counters": {"kind": "memory"}}
+
+
+@pytest.fixture
+def server():
+    with RedisServer() as server:
+        yield server
+
+
+@asynccontextmanager
+async def served(server: RedisServer, **changes):
+    """A gateway whose Redis has served it before."""
+    store = {"kind": "redis", "url": server.url}
+    async with run_gateway({"store": store, **changes}, clock=SystemClock()) as gateway:
+        await recovered(gateway)
+        await gateway.app.health.check()
+        yield gateway
+
+
+async def recovered(gateway, seconds: float = 2.0) -> None:
+    """Service is back by itself, and soon."""
+    async with asyncio.timeout(seconds):
+        while (await gateway.put(KEY, VALUE)).status != 200:  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(0.01)
+    assert (await gateway.get(KEY)).json["value"] == VALUE
+
+
+async def codes(gateway) -> dict[str, str | None]:
+    """What each operation is answered; none may take long."""
+    answers = {}
+    for operation, fields in (("put", {"value": VALUE}), ("get", {}), ("delete", {})):
+        watch = Stopwatch()
+        reply = await gateway.call(operation, {"key": KEY, **fields})
+        assert watch.seconds < 0.35
+        assert (reply.status == 200) == (reply.error is None)
+        assert reply.error is None or (reply.status, reply.headers["Retry-After"]) == (503, "1")
+        answers[operation] = reply.error
+    return answers
+
+
+def reasons(caplog, logger: str) -> set[str]:
+    """What a logger gave as reasons; no line of any may hold what is secret."""
+    for record in caplog.records:
+        line = JsonFormatter().format(record)
+        assert not any(secret in line for secret in (KEY, VALUE, TABLE_TOKEN, PASSWORD))
+    return {
+        record.fields["reason"] for record in caplog.records if record.name == logger and record.levelno > 20
+    }
+
+
+async def is_reported(gateway, caplog, reason: str, logger: str = "kvs.stores") -> None:
+    assert reason in reasons(caplog, logger)
+    await gateway.app.health.check()
+    assert any(each.endswith(reason) for each in reasons(caplog, "kvs.health"))
+    assert (await gateway.ask_ops("/readyz")).json["dependencies"]["store"] == "down"
+
+
+async def test_scripts_that_the_server_has_forgotten_are_sent_again(server, caplog):
+    async with served(server) as gateway:
+        server.command("SCRIPT", "FLUSH")
+        replies = await asyncio.gather(*(gateway.put(KEY, VALUE) for _ in range(20)))
+        assert [reply.status for reply in replies] == [200] * 20
+    assert reasons(caplog, "kvs.stores") == set()
+
+
+async def test_a_server_that_loads_its_data_is_away_until_it_has(caplog):
+    slow = {"key_load_delay": 1_000, "loading_process_events_interval_bytes": 1_024}
+    with RedisServer(**slow) as server:
+        async with served(server) as gateway:
+            for number in range(1_000):
+                server.command("SET", f"filling:{number}", "x" * 1_000)
+            server.command("SAVE")
+            server.kill()
+            server.launch()
+            await until(lambda: "is loading its data (LOADING)" in reasons(caplog, "kvs.redis"))
+            assert await codes(gateway) == NO_QUOTA
+            await is_reported(gateway, caplog, "is loading its data (LOADING)", "kvs.redis")
+            await asyncio.to_thread(server.wait_until_ready)
+            await recovered(gateway, 1.0)
+
+
+async def test_a_server_that_has_become_a_replica_is_a_quota_that_cannot_be_counted(server, caplog):
+    async with served(server) as gateway:
+        server.command("REPLICAOF", HOST, 1)
+        for _ in range(10):
+            assert await codes(gateway) == NO_QUOTA
+            await asyncio.sleep(0.05)
+        await is_reported(gateway, caplog, "is a replica and refuses writes (READONLY)")
+        server.command("REPLICAOF", "NO", "ONE")
+        await recovered(gateway)
+
+
+async def test_a_full_server_refuses_puts_and_goes_on_to_count_get_and_delete(server, caplog):
+    async with served(server) as gateway:
+        server.command("CONFIG", "SET", "maxmemory", 1)
+        for _ in range(10):
+            assert (await gateway.put("new", VALUE)).error == "storage_unavailable"
+        assert (await gateway.get(KEY)).json["value"] == VALUE
+        assert (await gateway.delete(KEY)).status == 200
+        assert (await gateway.get(KEY)).json["found"] is False
+        assert reasons(caplog, "kvs.stores") == {"has reached maxmemory (OOM)"}
+        server.command("CONFIG", "SET", "maxmemory", 0)
+        await recovered(gateway)
+
+
+async def test_a_full_server_counts_exactly(server):
+    async with opened_redis(server.url) as store:
+        server.command("CONFIG", "SET", "maxmemory", 1)
+        charges = await asyncio.gather(*(store.counters.charge("b", 7, 60_000) for _ in range(50)))
+        server.command("CONFIG", "SET", "maxmemory", 0)
+    assert sum(charge.admitted for charge in charges) == 7
+
+
+async def test_who_has_to_make_room_in_a_full_server_can_change_the_directory(server):
+    app = "/v1/orgs/acme/apps/blog"
+    async with served(server) as gateway:
+        assert (await gateway.manage("PUT", app, {"type": "api"})).status == 201
+        assert (await gateway.manage("POST", f"{app}/services/kvs/tables", {"name": "posts"})).status == 201
+        server.command("CONFIG", "SET", "maxmemory", 1)
+        assert (await gateway.manage("POST", f"{app}/suspend")).status == 200
+        assert (await gateway.manage("DELETE", f"{app}/services/kvs/tables/posts")).status == 204
+        server.command("CONFIG", "SET", "maxmemory", 0)
+
+
+@asynccontextmanager
+async def server_that_cannot_save(**changes):
+    with RedisServer(save="3600 1") as server:
+        async with served(server, **changes) as gateway:
+            obstacle = server.directory / "dump.rdb"
+            obstacle.mkdir()
+            server.command("BGSAVE")
+            await until(lambda: b"rdb_last_bgsave_status:err" in server.command("INFO", "persistence"))
+            yield server, gateway
+            obstacle.rmdir()
+            server.command("BGSAVE")
+            await recovered(gateway)
+
+
+async def test_a_server_that_cannot_save_refuses_charges(caplog):
+    async with server_that_cannot_save() as (_, gateway):
+        assert await codes(gateway) == NO_QUOTA
+        await is_reported(gateway, caplog, "cannot save its data and refuses writes (MISCONF)")
+
+
+async def test_a_server_that_cannot_save_still_gets_where_quota_is_counted_elsewhere(caplog):
+    async with server_that_cannot_save(**COUNTED_ELSEWHERE) as (_, gateway):
+        for _ in range(10):
+            assert (await gateway.put("new", VALUE)).error == "storage_unavailable"
+        assert (await gateway.get(KEY)).json["value"] == VALUE
+        await is_reported(gateway, caplog, "cannot save its data and refuses writes (MISCONF)")
+
+
+async def test_a_server_that_runs_an_endless_script_is_away_until_it_is_killed(caplog):
+    with RedisServer(lua_time_limit=100) as server:
+        async with served(server) as gateway:
+            endless = asyncio.create_task(asyncio.to_thread(server.command, "EVAL", "while true do end", 0))
+            await asyncio.sleep(0.2)
+            for _ in range(10):
+                assert await codes(gateway) == NO_QUOTA
+            await is_reported(gateway, caplog, "runs a script that does not end (BUSY)")
+            server.command("SCRIPT", "KILL")
+            with pytest.raises(hiredis.ReplyError):
+                await endless
+            await recovered(gateway)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("", PASSWORD, "asks for a password (NOAUTH)"),
+        (PASSWORD, "another", "does not accept user and password (WRONGPASS)"),
+    ],
+)
+async def test_a_password_that_changed_is_named_as_the_reason(caplog, before, after, reason):
+    with RedisServer() as server:
+        server.command("CONFIG", "SET", "requirepass", before)
+        url = f"redis://:{PASSWORD}@{HOST}:{server.port}" if before else server.url
+        async with served(server, store={"kind": "redis", "url": url}) as gateway:
+            _lock(server, before, after)
+            await until(lambda: reason in reasons(caplog, "kvs.redis"))
+            assert await codes(gateway) == NO_QUOTA
+            await is_reported(gateway, caplog, reason, "kvs.redis")
+            _lock(server, after, before)
+            await recovered(gateway)
+
+
+def _lock(server: RedisServer, before: str, after: str) -> None:
+    """Change the password, and have everybody come in anew."""
+    with socket.create_connection((HOST, server.port), timeout=5) as operator:
+        for command in (
+            ("AUTH", before),
+            ("CONFIG", "SET", "requirepass", after),
+            ("CLIENT", "KILL", "TYPE", "normal"),
+        ):
+            operator.sendall(hiredis.pack_command(command))
+            operator.recv(1_000)
+
+
+async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(server, caplog):
+    async with served(server) as gateway:
+        with socket.create_connection((HOST, server.port), timeout=5) as other:
+            for command in (b"CONFIG SET maxclients 1", b"CLIENT KILL TYPE normal"):
+                other.sendall(command + b"\r\n")
+                other.recv(1_000)
+            reason = "accepts no more connections (maxclients)"
+            await until(lambda: reason in reasons(caplog, "kvs.redis"))
+            assert await codes(gateway) == NO_QUOTA
+            await is_reported(gateway, caplog, reason, "kvs.redis")
+        await recovered(gateway)
+
+
+@pytest.mark.parametrize(
+    ("login", "database", "reason"),
+    [
+        ("", "99", "has no database of this number"),
+        (f":{PASSWORD}@", "0", "asks for no password, but was given one"),
+        (f"user:{PASSWORD}@", "0", "does not accept user and password (WRONGPASS)"),
+    ],
+)
+async def test_what_is_wrong_with_the_url_is_named(server, caplog, login, database, reason):
+    url = f"redis://{login}{HOST}:{server.port}/{database}"
+    async with run_gateway({"store": {"kind": "redis", "url": url}}, clock=SystemClock()) as gateway:
+        assert await codes(gateway) == NO_QUOTA
+        assert reasons(caplog, "kvs.redis") == {reason}
+        assert (await gateway.ask_ops("/readyz")).status == 503
+
+
+async def test_a_node_of_a_cluster_is_not_taken_for_a_server_of_its_own(caplog):
+    with Cluster() as cluster:
+        store = {"kind": "redis", "url": cluster.nodes[0].url}
+        async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
+            replies = [await gateway.put(f"{KEY} {number}", VALUE) for number in range(20)]
+            assert {reply.status for reply in replies} <= {200, 503}
+            await gateway.app.health.check()
+        expected = "is part of a cluster: redis+cluster:// is for those (MOVED)"
+        assert any(
+            each.endswith(expected) for each in reasons(caplog, "kvs.stores") | reasons(caplog, "kvs.health")
+        )

@@ -1,0 +1,290 @@
+"""A server kept connected: what it costs while it is away, and how it comes back."""
+
+import asyncio
+import logging
+import ssl
+import time
+from functools import partial
+
+import pytest
+
+from backends.breaker import Breaker
+from backends.clock import SystemClock
+from backends.errors import BackendUnavailable
+from backends.redis.connection import DEADLINE_SECONDS
+from backends.redis.dialing import Access, dial
+from backends.redis.server import MAX_IN_FLIGHT, Server
+from backends.redis.url import Address
+from tests.support.link import HOST
+from tests.support.outcomes import outcomes, reasons
+from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.tls import PASSWORD, USER
+from tests.support.stopwatch import Stopwatch
+from tests.support.wire import until
+
+RUNS_ON_UVLOOP_TOO = True
+
+NAME = "127.0.0.1"
+SLACK_SECONDS = 0.05
+SETTLED_SECONDS = 1.1
+"""A connection that lasted for so long counts as a good one."""
+
+READONLY = "is a replica and refuses writes (READONLY)"
+COSTS_LITTLE_SECONDS = 0.001
+
+
+PLAIN = Access("", "", 0, None)
+
+
+def access_to(server: RedisServer) -> Access:
+    if not isinstance(server, TlsServer):
+        return PLAIN
+    return Access(USER, PASSWORD, 0, ssl.create_default_context(cafile=server.ca_file))
+
+
+async def dial_at(port: int, access: Access = PLAIN):
+    address = Address(HOST, port)
+    return address, await dial(address, access)
+
+
+@pytest.fixture
+async def kept(quiet_loop):
+    """Keeps connected to a port; what the test does not close is closed."""
+    opened = []
+
+    def kept(port: int, access: Access = PLAIN) -> Server:
+        dialing = partial(dial_at, port, access)
+        opened.append(Server(NAME, dialing, Breaker(SystemClock().monotonic_ms)))
+        return opened[-1]
+
+    yield kept
+    for server in opened:
+        await server.close()
+    await asyncio.sleep(0)
+
+
+@pytest.fixture(params=[RedisServer, TlsServer])
+def own_server(request):
+    """A server for one test, which may end it."""
+    with request.param() as server:
+        yield server
+
+
+async def connected(server: Server) -> Server:
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                await server.call("PING")
+            except BackendUnavailable:
+                await asyncio.sleep(0.01)
+            else:
+                return server
+
+
+async def seconds_each(server: Server, calls: int) -> float:
+    """What a call costs that fails."""
+    watch = Stopwatch()
+    for _ in range(calls):
+        with pytest.raises(BackendUnavailable):
+            await server.call("PING")
+    return watch.seconds / calls
+
+
+async def test_the_first_calls_wait_for_the_first_connection(kept, server):
+    kept_server = kept(server.port)
+    assert await asyncio.gather(*(kept_server.call("ECHO", n) for n in range(50))) == [
+        b"%d" % n for n in range(50)
+    ]
+
+
+async def test_nobody_waits_for_a_server_that_was_never_there_longer_than_for_a_call(kept, own_server):
+    own_server.kill()
+    kept_server = kept(own_server.port, access_to(own_server))
+    watch = Stopwatch()
+    assert reasons(await outcomes(kept_server.call("PING") for _ in range(50))) == {"cannot be reached"}
+    assert watch.seconds < SLACK_SECONDS
+
+
+async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own_server):
+    kept_server = await connected(kept(own_server.port, access_to(own_server)))
+    own_server.kill()
+    with pytest.raises(BackendUnavailable):
+        await kept_server.call("PING")
+    assert await seconds_each(kept_server, 2_000) < COSTS_LITTLE_SECONDS
+    await asyncio.sleep(1.2)  # the longest pause between attempts
+    own_server.launch()
+    await asyncio.to_thread(own_server.wait_until_ready)
+    returned = time.monotonic()
+    await connected(kept_server)
+    assert time.monotonic() - returned < 0.8
+
+
+async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
+    kept_server = await connected(kept(own_server.port, access_to(own_server)))
+    await asyncio.sleep(SETTLED_SECONDS)
+    own_server.stop()
+    started, watch = time.monotonic(), Stopwatch()
+    for _ in range(5):
+        with pytest.raises(BackendUnavailable):
+            await kept_server.call("PING")
+    assert time.monotonic() - started >= DEADLINE_SECONDS
+    assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
+    assert await seconds_each(kept_server, 2_000) < COSTS_LITTLE_SECONDS
+    own_server.resume()
+    resumed = time.monotonic()
+    await connected(kept_server)
+    assert time.monotonic() - resumed < 1.0
+
+
+async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_loop, server):
+    async def dial_and_hang():
+        await may_connect.wait()
+        return await dial_at(server.port)
+
+    may_connect = asyncio.Event()
+    may_connect.set()
+    hanging = await connected(Server(NAME, dial_and_hang, Breaker(SystemClock().monotonic_ms)))
+    await asyncio.sleep(SETTLED_SECONDS)
+    may_connect.clear()
+    server.command("CLIENT", "KILL", "TYPE", "normal")
+    await asyncio.sleep(0.01)
+    watch = Stopwatch()
+    assert reasons(await outcomes(hanging.call("PING") for _ in range(4))) == {"no answer in time"}
+    assert await seconds_each(hanging, 2_000) < COSTS_LITTLE_SECONDS
+    assert watch.seconds < 2 * DEADLINE_SECONDS
+    may_connect.set()
+    await connected(hanging)
+    await hanging.close()
+
+
+async def test_when_redis_closes_the_connection_calls_in_flight_fail_and_the_next_succeed_at_once(
+    kept, server, link
+):
+    kept_server = await connected(kept(link.port))
+    await asyncio.sleep(SETTLED_SECONDS)
+    link.hold()
+    in_flight = [asyncio.create_task(kept_server.call("PING")) for _ in range(50)]
+    await asyncio.sleep(0.01)
+    server.command("CLIENT", "KILL", "TYPE", "normal")
+    link.release()
+    link.reset()
+    assert reasons(await outcomes(in_flight)) == {"the connection was lost"}
+    assert await outcomes(kept_server.call("ECHO", number) for number in range(50)) == [
+        b"%d" % n for n in range(50)
+    ]
+
+
+async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, server):
+    attempts = 0
+
+    async def dial_and_lose():
+        nonlocal attempts
+        attempts += 1
+        address, connection = await dial_at(server.port)
+        asyncio.get_running_loop().call_later(0.01, connection.end, "lost")
+        return address, connection
+
+    flapping = Server("here", dial_and_lose, Breaker(SystemClock().monotonic_ms))
+    await asyncio.sleep(2)
+    await flapping.close()
+    assert 3 <= attempts <= 12
+
+
+async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_and_again(quiet_loop):
+    attempts = 0
+
+    async def dial_and_count():
+        nonlocal attempts
+        attempts += 1
+        return await dial_at(server.port)
+
+    with RedisServer() as server:
+        server.command("REPLICAOF", HOST, 1)
+        replica = Server(NAME, dial_and_count, Breaker(SystemClock().monotonic_ms))
+        started = time.monotonic()
+        while time.monotonic() - started < 2.5:
+            assert reasons(await outcomes([replica.call("SET", "k", "v")])) == {READONLY}
+            assert await replica.call("GET", "nothing-there") is None
+            await asyncio.sleep(0.01)
+        await replica.close()
+    assert attempts == 3  # at first, and once a second
+
+
+async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept, link):
+    kept_server = await connected(kept(link.port))
+    link.hold()
+    in_flight = [asyncio.create_task(kept_server.call("ECHO", number)) for number in range(MAX_IN_FLIGHT)]
+    await asyncio.sleep(0.01)
+    assert await seconds_each(kept_server, 100) < COSTS_LITTLE_SECONDS
+    with pytest.raises(BackendUnavailable, match="too many calls in flight"):
+        await kept_server.call("PING")
+    link.release()
+    assert await asyncio.gather(*in_flight) == [b"%d" % number for number in range(MAX_IN_FLIGHT)]
+    assert await kept_server.call("PING") == b"PONG"
+
+
+async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kept, link):
+    link.hold()
+    kept_server = kept(link.port)
+    gone = [asyncio.create_task(kept_server.call("PING")) for _ in range(MAX_IN_FLIGHT)]
+    await asyncio.sleep(0.01)
+    with pytest.raises(BackendUnavailable, match="too many calls in flight"):
+        await kept_server.call("PING")
+    for caller in gone:
+        caller.cancel()
+    await asyncio.wait(gone)
+    waiting = [asyncio.create_task(kept_server.call("PING")) for _ in range(MAX_IN_FLIGHT)]
+    await asyncio.sleep(0.01)
+    link.release()
+    assert await asyncio.gather(*waiting) == [b"PONG"] * MAX_IN_FLIGHT
+
+
+async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept, link):
+    kept_server = await connected(kept(link.port))
+    for _ in range(5):
+        gone = [asyncio.create_task(kept_server.call("ECHO", "gone")) for _ in range(500)]
+        staying = [asyncio.create_task(kept_server.call("ECHO", number)) for number in range(500)]
+        await asyncio.sleep(0)
+        for caller in gone:
+            caller.cancel()
+        assert await asyncio.gather(*staying) == [b"%d" % number for number in range(500)]
+        await asyncio.wait(gone)
+
+
+async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_repeated(kept, link):
+    kept_server = await connected(kept(link.port))
+    link.hold()
+    in_flight = [asyncio.create_task(kept_server.call("PING")) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    await kept_server.close()
+    await kept_server.close()
+    assert reasons(await outcomes([*in_flight, kept_server.call("PING")])) == {"the store was closed"}
+    link.release()
+    await until(lambda: link.connections == 0)
+
+
+async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, link):
+    link.hold()
+    kept_server = kept(link.port)
+    waiting = [asyncio.create_task(kept_server.call("PING")) for _ in range(10)]
+    await asyncio.sleep(0.05)
+    await kept_server.close()
+    assert reasons(await outcomes(waiting)) == {"the store was closed"}
+    link.release()
+    await until(lambda: link.connections == 0)
+
+
+async def test_what_nobody_foresaw_does_not_end_the_attempts_to_connect(kept, server, caplog):
+    async def dial_badly():
+        if not faults:
+            return await dial_at(server.port)
+        raise faults.pop()
+
+    faults = [ValueError("of a kind with a secret"), KeyError("another")]
+    surviving = Server("here", dial_badly, Breaker(SystemClock().monotonic_ms))
+    await connected(surviving)
+    await surviving.close()
+    assert faults == []
+    said = [record.fields["reason"] for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [reason.rpartition(" ")[2] for reason in said] == ["KeyError", "ValueError"]
+    assert "secret" not in caplog.text

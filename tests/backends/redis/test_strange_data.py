@@ -1,0 +1,149 @@
+"""What somebody else has done to the gateway's keys: told as a fault of the store, or healed."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from backends.clock import SystemClock
+from backends.errors import CorruptEntry
+from backends.interface import Charge
+from gateway.observability.logs import JsonFormatter
+from tests.backends.redis.conformance import opened_redis
+from tests.support.config import TABLE_TOKEN
+from tests.support.gateway import run_gateway
+from tests.support.redis import RedisServer
+from tests.support.replicas import new_table
+
+KEY, VALUE = "the key", "the value"
+WINDOW_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def server():
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def empty(server):
+    server.command("FLUSHALL")
+
+
+@asynccontextmanager
+async def served(server: RedisServer):
+    """A gateway that has served, and has counted it."""
+    async with run_gateway({"store": {"kind": "redis", "url": server.url}}, clock=SystemClock()) as gateway:
+        assert (await gateway.put(KEY, VALUE)).status == 200
+        yield gateway
+
+
+def name_of(server: RedisServer, kind: str) -> bytes:
+    (name,) = server.command("KEYS", f"kvs:{kind}:*")
+    return name
+
+
+def reasons(caplog) -> set[str]:
+    lines = [JsonFormatter().format(record) for record in caplog.records]
+    assert not any(secret in line for line in lines for secret in (KEY, VALUE, TABLE_TOKEN))
+    return {record.fields["reason"] for record in caplog.records if record.name == "kvs.stores"}
+
+
+async def test_a_counter_that_lost_its_time_to_live_gets_a_whole_window_and_keeps_its_count(server):
+    async with opened_redis(server.url) as store:
+        assert [(await store.counters.charge("b", 2, WINDOW_MS)).admitted for _ in range(3)] == [
+            True,
+            True,
+            False,
+        ]
+        name = name_of(server, "w")
+        assert server.command("PERSIST", name) == 1
+        healed = await store.counters.charge("b", 2, WINDOW_MS)
+        assert healed == Charge(admitted=False, closes_in_ms=WINDOW_MS)
+        assert 0 < server.command("PTTL", name) <= WINDOW_MS
+        assert server.command("GET", name) == b"2"
+
+
+async def test_charges_at_once_heal_a_counter_once(server):
+    async with opened_redis(server.url) as store:
+        await store.counters.charge("b", 100, WINDOW_MS)
+        server.command("PERSIST", name_of(server, "w"))
+        charges = await asyncio.gather(*(store.counters.charge("b", 100, WINDOW_MS) for _ in range(200)))
+        assert sum(charge.admitted for charge in charges) == 99
+        assert all(0 < charge.closes_in_ms <= WINDOW_MS for charge in charges)
+
+
+@pytest.mark.parametrize("command", [("RPUSH", "x"), ("SET", "x")], ids=str)
+async def test_what_stands_where_a_counter_should_be_is_no_quota_until_it_is_gone(server, caplog, command):
+    async with served(server) as gateway:
+        name = name_of(server, "w")
+        server.command("DEL", name)
+        server.command(command[0], name, command[1])
+        for _ in range(10):
+            refused = await gateway.get(KEY)
+            assert (refused.status, refused.error) == (503, "quota_unavailable")
+        (reason,) = reasons(caplog)
+        assert reason.startswith("holds something else")
+        server.command("DEL", name)
+        assert (await gateway.get(KEY)).json["value"] == VALUE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("RPUSH", "x"), ("SET", "x"), ("SET", b"\x02" + bytes(20)), ("SET", b"\x01" + b"\xff" * 8 + b"1")],
+    ids=str,
+)
+async def test_what_stands_where_an_entry_should_be_cannot_be_read_but_replaced(server, caplog, command):
+    async with served(server) as gateway:
+        name = name_of(server, "e")
+        server.command("DEL", name)
+        server.command(command[0], name, command[1])
+        for _ in range(10):
+            refused = await gateway.get(KEY)
+            assert (refused.status, refused.error) == (503, "storage_unavailable")
+        (reason,) = reasons(caplog)
+        assert reason.startswith(("holds something else", "an entry in Redis was not written"))
+        assert (await gateway.put(KEY, "new")).status == 200
+        assert (await gateway.get(KEY)).json["value"] == "new"
+        assert (await gateway.delete(KEY)).status == 200
+
+
+@pytest.mark.parametrize("record", [b"", b"x", bytes(31), b"a" * 32 + b"{"], ids=repr)
+async def test_records_that_are_none_are_a_directory_that_cannot_be_read(server, caplog, record):
+    async with served(server) as gateway:
+        token = await new_table(gateway, "posts")
+        for name in server.command("HKEYS", "kvs:records"):
+            server.command("HSET", "kvs:records", name, record)
+        gateway.app.directory._bindings._known.clear()
+        refused = await gateway.get(KEY, token=token)
+        assert (refused.status, refused.error) == (503, "auth_unavailable")
+        assert (await gateway.get(KEY)).json["value"] == VALUE
+        assert token not in caplog.text
+
+
+async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_the_store(server):
+    server.command("SET", "kvs:records", "x")
+    async with opened_redis(server.url) as store:
+        with pytest.raises(CorruptEntry):
+            await store.records.read("a")
+        with pytest.raises(CorruptEntry):
+            await store.records.swap("a", b"1", None)
+        with pytest.raises(CorruptEntry):
+            [record async for record in store.records.list("")]
+
+
+@pytest.mark.parametrize("foreign", [b"", b"x" * 31, b"\xff" * 100])
+async def test_what_is_no_record_is_not_taken_for_one(server, foreign):
+    server.command("HSET", "kvs:records", "n", foreign)
+    async with opened_redis(server.url) as store:
+        with pytest.raises(CorruptEntry):
+            await store.records.read("n")
+        with pytest.raises(CorruptEntry):
+            _ = [each async for each in store.records.list("")]
+
+
+async def test_a_record_whose_name_is_no_text_is_not_taken_for_one(server):
+    server.command("HSET", "kvs:records", b"\xff", b"x" * 100)
+    async with opened_redis(server.url) as store:
+        with pytest.raises(CorruptEntry):
+            _ = [each async for each in store.records.list("")]

@@ -1,0 +1,271 @@
+"""Who is let in, and what is said of who is not: no secret, in the right class of error, at once."""
+
+import asyncio
+import logging
+import traceback
+from types import SimpleNamespace
+from urllib.parse import quote
+
+import pytest
+import trustme
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendMisconfigured, BackendUnavailable
+from backends.interface import Entry
+from backends.settings import RedisSettings
+from tests.backends.redis.conformance import opened_redis
+from tests.support.ports import HOST
+from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.observer import Observer
+from tests.support.redis.sentinel import MASTER_NAME
+from tests.support.redis.tls import PASSWORD, USER
+from tests.support.servers import wait_for
+from tests.support.stopwatch import Stopwatch
+from tests.support.store_traffic import TABLE
+
+RUNS_ON_UVLOOP_TOO = True
+
+SECRET = "s3cr3t"
+REFUSAL_SECONDS = 0.3
+ENTRY = Entry(b"1", None)
+
+
+@pytest.fixture(scope="module")
+def secured():
+    with TlsServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tls_cluster():
+    """One node is enough: how it is asked is no other for more of them."""
+    with TlsServer(cluster_enabled="yes", tls_cluster="yes", cluster_announce_ip=HOST) as node:
+        node.command("CLUSTER", "ADDSLOTS", *range(16_384))
+        wait_for(
+            lambda: b"cluster_state:ok" in node.command("CLUSTER", "INFO"), "the cluster is not in order"
+        )
+        yield node
+
+
+@pytest.fixture(scope="module")
+def servers(secured, tls_cluster):
+    with RedisServer() as plain, RedisServer(requirepass=SECRET) as locked:
+        yield SimpleNamespace(secured=secured, tls_cluster=tls_cluster, plain=plain, locked=locked)
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    """The certificate of an authority that has signed nothing here."""
+    file = tmp_path_factory.mktemp("stranger") / "ca.pem"
+    trustme.CA().cert_pem.write_to_path(str(file))
+    return file
+
+
+@pytest.fixture(autouse=True)
+def log(caplog):
+    caplog.set_level(logging.DEBUG)
+    yield caplog
+    for record in caplog.records:
+        shown = logging.Formatter().format(record) + repr(vars(record))
+        assert SECRET not in shown
+        assert PASSWORD not in shown
+
+
+async def _refusal_of(settings):
+    """What a store says that was opened just now, and again when it knows; each time in time."""
+    store = await open_backend(settings, SystemClock())
+    try:
+        for _ in range(3):
+            watch = Stopwatch()
+            with pytest.raises((BackendMisconfigured, BackendUnavailable)) as caught:
+                await store.entries.put(TABLE, "k", ENTRY)
+            assert watch.seconds < REFUSAL_SECONDS
+    finally:
+        await store.close()
+    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert SECRET not in told
+    assert PASSWORD not in told
+    return caught.value
+
+
+def _tls(url, server):
+    return RedisSettings(url=url, ca_file=str(server.ca_file))
+
+
+def _as_cluster(url):
+    return url.replace("rediss://", "rediss+cluster://").removesuffix("/0")
+
+
+REFUSALS = {
+    "a wrong password": (
+        lambda s: _tls(s.secured.url.replace(PASSWORD, SECRET), s.secured),
+        "does not accept user and password (WRONGPASS)",
+    ),
+    "a wrong password, without users": (
+        lambda s: RedisSettings(url=s.locked.url.replace(SECRET, PASSWORD)),
+        "does not accept user and password (WRONGPASS)",
+    ),
+    "a wrong password, in a cluster": (
+        lambda s: _tls(_as_cluster(s.tls_cluster.url).replace(PASSWORD, SECRET), s.tls_cluster),
+        "does not accept user and password (WRONGPASS)",
+    ),
+    "no password": (
+        lambda s: _tls(f"rediss://{HOST}:{s.secured.port}", s.secured),
+        "asks for a password (NOAUTH)",
+    ),
+    "no password, without users": (
+        lambda s: RedisSettings(url=f"redis://{HOST}:{s.locked.port}"),
+        "asks for a password (NOAUTH)",
+    ),
+    "no password, in a cluster": (
+        lambda s: _tls(f"rediss+cluster://{HOST}:{s.tls_cluster.port}", s.tls_cluster),
+        "asks for a password (NOAUTH)",
+    ),
+    "a password where none is asked for": (
+        lambda s: RedisSettings(url=f"redis://:{SECRET}@{HOST}:{s.plain.port}"),
+        "asks for no password, but was given one",
+    ),
+    "a user without permission": (
+        lambda s: RedisSettings(url=s.secured.url, ca_file=str(s.secured.ca_file), prefix="elsewhere"),
+        "does not permit this to the user (NOPERM)",
+    ),
+    "a database that a cluster does not have": (
+        lambda s: _tls(s.tls_cluster.url.replace("/0", "/1"), s.tls_cluster),
+        "is part of a cluster: redis+cluster:// is for those",
+    ),
+    "an authority that the system does not know": (
+        lambda s: RedisSettings(url=s.secured.url),
+        "its certificate is not trusted, or is for another host",
+    ),
+    "an authority that the system does not know, in a cluster": (
+        lambda s: RedisSettings(url=_as_cluster(s.tls_cluster.url)),
+        "its certificate is not trusted, or is for another host",
+    ),
+    "a certificate for another name of the host": (
+        lambda s: _tls(s.secured.url.replace(HOST, "127.1"), s.secured),
+        "its certificate is not trusted, or is for another host",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+async def test_who_is_not_let_in_is_told_why(servers, case, log):
+    settings, reason = REFUSALS[case]
+    fault = await _refusal_of(settings(servers))
+    assert (type(fault), str(fault)) == (BackendMisconfigured, reason)
+    if "permit" not in reason:  # that is about a call, not about the connection
+        (line,) = (record for record in log.records if record.name == "kvs.redis")
+        assert (line.levelno, line.fields["reason"]) == (logging.WARNING, reason)
+
+
+async def test_another_authority_is_not_trusted(secured, stranger):
+    fault = await _refusal_of(RedisSettings(url=secured.url, ca_file=str(stranger)))
+    assert (type(fault), str(fault)) == (
+        BackendMisconfigured,
+        "its certificate is not trusted, or is for another host",
+    )
+
+
+async def test_a_server_that_wants_tls_is_not_one_that_is_away(secured):
+    fault = await _refusal_of(RedisSettings(url=secured.url.replace("rediss", "redis")))
+    assert str(fault) == "hangs up before it answers, may want TLS (rediss://)"
+
+
+async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stranger, log):
+    url = f"rediss://:{SECRET}@{HOST}:{servers.plain.port}"
+    store = await open_backend(RedisSettings(url=url, ca_file=str(stranger)), SystemClock())
+    try:
+        async with asyncio.timeout(3):
+            while not any("does not speak TLS" in str(record.fields) for record in log.records):
+                watch = Stopwatch()
+                with pytest.raises((BackendUnavailable, BackendMisconfigured)):
+                    await store.entries.get(TABLE, "k")
+                assert watch.seconds < REFUSAL_SECONDS
+                await asyncio.sleep(0.02)
+    finally:
+        await store.close()
+
+
+async def test_a_server_that_wants_a_certificate_of_its_client_is_told_from_one_that_is_away():
+    with TlsServer() as server:
+        server.command("CONFIG", "SET", "tls-auth-clients", "yes")
+        fault = await _refusal_of(_tls(server.url, server))
+    assert str(fault) == "hangs up before it answers, may want a certificate of its client (tls-auth-clients)"
+
+
+@pytest.mark.parametrize(
+    "password", ["p@ss:w/rd", "100%", "%41", "a+b c", "#?&=;,[]", "pässwörd", "\U0001f511"]
+)
+async def test_user_and_password_may_hold_anything_when_percent_encoded(secured, password):
+    user = "tänant:@/%"
+    secured.command("ACL", "SETUSER", user, "reset", "on", f">{password}", "~kvs*", "+@all")
+    login = f"{quote(user, safe='')}:{quote(password, safe='')}"
+    async with opened_redis(
+        f"rediss://{login}@localhost:{secured.port}/3", ca_file=str(secured.ca_file)
+    ) as store:
+        await store.entries.put(TABLE, "k", ENTRY)
+        assert await store.entries.get(TABLE, "k") == ENTRY
+
+
+async def test_a_password_that_is_put_right_at_the_server_lets_the_gateway_in_without_a_restart(secured):
+    secured.command("ACL", "SETUSER", USER, f"<{PASSWORD}", ">changed")
+    store = await open_backend(_tls(secured.url, secured), SystemClock())
+    try:
+        with pytest.raises(BackendMisconfigured):
+            await store.ping()
+        secured.command("ACL", "SETUSER", USER, f">{PASSWORD}")
+        async with asyncio.timeout(1):
+            while await _is_refused(store):  # noqa: ASYNC110 - as a readiness check asks
+                await asyncio.sleep(0.02)
+    finally:
+        await store.close()
+
+
+async def _is_refused(store):
+    try:
+        await store.ping()
+    except BackendMisconfigured:
+        return True
+    return False
+
+
+async def test_a_cluster_is_served_over_tls(tls_cluster):
+    async with opened_redis(_as_cluster(tls_cluster.url), ca_file=str(tls_cluster.ca_file)) as store:
+        await store.entries.put(TABLE, "k", ENTRY)
+        assert await store.entries.get(TABLE, "k") == ENTRY
+
+
+class _TlsSentinel(TlsServer):
+    """Asks for no password, and trusts the authority of the master alone."""
+
+    arguments = ("--sentinel",)
+
+    def __init__(self, master):
+        super().__init__()
+        self._master = master
+
+    def _configuration(self):
+        directives = super()._configuration() | {
+            "tls-replication": "yes",
+            "tls-ca-cert-file": f'"{self._master.ca_file}"',
+        }
+        return {name: value for name, value in directives.items() if name not in ("save", "user")}
+
+    def _observer(self):
+        return Observer(self.port, (), super()._observer().tls)
+
+
+async def test_sentinels_and_their_master_are_asked_over_tls(secured, stranger, tmp_path):
+    with _TlsSentinel(secured) as sentinel:
+        sentinel.command("SENTINEL", "MONITOR", MASTER_NAME, HOST, secured.port, 1)
+        for option, value in (("auth-user", "observer"), ("auth-pass", "battery-staple")):
+            sentinel.command("SENTINEL", "SET", MASTER_NAME, option, value)
+        url = f"rediss+sentinel://{USER}:{PASSWORD}@{HOST}:{sentinel.port}/{MASTER_NAME}"
+        both = tmp_path / "both.pem"
+        both.write_bytes(secured.ca_file.read_bytes() + sentinel.ca_file.read_bytes())
+        async with opened_redis(url, ca_file=str(both)) as store:
+            await store.entries.put(TABLE, "k", ENTRY)
+            assert await store.entries.get(TABLE, "k") == ENTRY
+        fault = await _refusal_of(RedisSettings(url=url, ca_file=str(stranger)))
+    assert "certificate" in str(fault)

@@ -1,1 +1,0 @@
-"""The rate limit, by itself and over HTTP."""

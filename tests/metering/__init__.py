@@ -1,1 +1,0 @@
-"""Usage, metrics and readiness, by themselves and over HTTP."""

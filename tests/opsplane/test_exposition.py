@@ -1,0 +1,116 @@
+"""Three paths of metrics, in steps that let the loop breathe, without a secret."""
+
+import asyncio
+import gc
+from time import thread_time
+
+import pytest
+
+from gateway.observability.metrics import ServiceMetrics
+from gateway.opsplane.exposition import Exposition
+from tests.support.config import CONTROL_TOKEN, MASTER_KEY, OTHER_TABLE_TOKEN, TABLE_TOKEN
+from tests.support.gateway import Gateway
+from tests.support.scraping import USAGE, parse, scrape, usage_of
+
+PATHS = ["/metrics", "/metrics/usage", "/metrics/service"]
+STORE_OPERATIONS = ("put", "get", "delete", "purge", "charge", "read", "swap", "list")
+
+
+async def use(gateway: Gateway) -> None:
+    """Calls of all sorts, good and bad."""
+    await gateway.put("secret-key", "secret-value")
+    await gateway.get("secret-key")
+    await gateway.get("secret-key", token=OTHER_TABLE_TOKEN)
+    await gateway.get("secret-key", token="secret-token")
+    await gateway.get("secret-key", signer=None)
+    await gateway.call("get", b"secret-body", path="/secret-path?secret-query")
+    await gateway.call("get", b"secret-body", headers={"x-request-id": "secret-id"})
+    await gateway.manage("PUT", "/v1/orgs/acme/apps/new", {"type": "api"})
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_metrics_are_prometheus_text(gateway, path):
+    await use(gateway)
+    reply = await gateway.ask_ops(path)
+    assert reply.status == 200
+    assert reply.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert reply.body.endswith(b"\n")
+    assert parse(reply.body)
+
+
+async def test_usage_and_service_together_are_everything(gateway):
+    await use(gateway)
+    everything, usage, service = [set(await scrape(gateway, path)) for path in PATHS]
+    assert usage | service == everything
+    assert not usage & service
+
+
+async def test_the_tenant_series_alone_are_under_usage(gateway):
+    await use(gateway)
+    assert {name for name, _ in await scrape(gateway, "/metrics/usage")} == set(USAGE)
+
+
+async def test_no_series_of_the_service_names_a_tenant(gateway):
+    await use(gateway)
+    tenants = {"org", "app", "env", "table"}
+    assert not any(tenants & dict(labels).keys() for _, labels in await scrape(gateway, "/metrics/service"))
+
+
+async def test_every_metric_of_ours_has_the_prefix(gateway):
+    await use(gateway)
+    others = {name for name, _ in await scrape(gateway) if not name.startswith("kvs_")}
+    assert all(name.startswith(("process_", "python_")) for name in others)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_no_key_token_value_or_path_is_shown(gateway, path):
+    await use(gateway)
+    text = (await gateway.ask_ops(path)).body.decode()
+    secrets = ["secret-", TABLE_TOKEN, OTHER_TABLE_TOKEN, CONTROL_TOKEN, MASTER_KEY, "AKIDEXAMPLE"]
+    assert [secret for secret in secrets if secret in text] == []
+
+
+async def test_metrics_are_read_and_not_changed_by_a_scrape(gateway):
+    await use(gateway)
+    first, second = [await scrape(gateway, "/metrics/usage") for _ in range(2)]
+    assert first == second
+
+
+async def longest_hold_seconds(exposition: Exposition) -> float:
+    """The longest time between two turns of the loop while everything is rendered.
+
+    In processor time, which leaves out what else the machine does.
+    """
+    rendering = asyncio.create_task(exposition.everything())
+    longest = 0.0
+    before = thread_time()
+    while not rendering.done():
+        await asyncio.sleep(0)
+        now = thread_time()
+        longest, before = max(longest, now - before), now
+    assert len(parse(await rendering)) > 10_000
+    return longest
+
+
+async def test_rendering_10000_series_never_holds_the_loop_above_5_ms(clock):
+    service = ServiceMetrics()
+    for operation in STORE_OPERATIONS:
+        for outcome in ("ok", "error"):
+            service.store_histogram("memory", operation, outcome).observe(0.001)
+    exposition = Exposition(usage_of(477, clock), service)
+    gc.collect()
+    gc.disable()  # collecting what other tests left behind is not rendering
+    try:
+        assert min([await longest_hold_seconds(exposition) for _ in range(5)]) < 0.005
+    finally:
+        gc.enable()
+
+
+async def test_a_scrape_does_not_stop_calls(clock):
+    """A row may be counted, added or dropped while the text is being made."""
+    usage = usage_of(300, clock, idle_ms=1)
+    rendering = asyncio.create_task(Exposition(usage, ServiceMetrics()).usage())
+    await asyncio.sleep(0)
+    clock.advance(10)
+    usage.drop_idle()
+    assert len(parse(await rendering)) == 300 * 21

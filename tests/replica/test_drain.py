@@ -1,0 +1,240 @@
+"""SIGTERM ends a replica without failing a request. Each test runs a real process."""
+
+import signal
+import time
+
+import pytest
+
+from tests.support.process import GatewayProcess
+from tests.support.raw_client import Connection, is_listening, request
+
+SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
+GRACE_SECONDS = 30
+"""Longer than any test: where a replica ends, it was not for the grace being over."""
+
+
+def _until(condition, seconds: float = 3.0) -> bool:
+    ends_at = time.monotonic() + seconds
+    while time.monotonic() < ends_at:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _is_draining(gateway: GatewayProcess) -> bool:
+    with Connection(gateway.urls["ops"]) as ops:
+        status, _, body = ops.ask("/readyz")
+        return (status, body["status"]) == (503, "draining")
+
+
+def _scrape(gateway: GatewayProcess, path: str = "/metrics/usage") -> str:
+    with Connection(gateway.urls["ops"]) as ops:
+        return ops.ask(path)[2].decode()
+
+
+def _begin_to_drain(start, drain_seconds: float) -> GatewayProcess:
+    gateway = start(shutdown={"drain_seconds": drain_seconds, "grace_seconds": GRACE_SECONDS})
+    assert _until(lambda: not _is_draining(gateway))
+    gateway.signal(signal.SIGTERM)
+    assert _until(lambda: _is_draining(gateway))
+    return gateway
+
+
+@pytest.fixture
+def draining(start):
+    """A gateway that drains, and soon takes no more connections."""
+    return _begin_to_drain(start, 0.3)
+
+
+@pytest.fixture
+def open_yet(start):
+    """A gateway that drains, and takes connections for long enough to be called."""
+    return _begin_to_drain(start, 1.5)
+
+
+def test_a_draining_replica_is_not_ready_and_alive(draining):
+    with Connection(draining.urls["ops"]) as ops:
+        assert ops.ask("/readyz")[0] == 503
+        assert ops.ask("/livez")[0] == 200
+
+
+def test_a_draining_replica_still_takes_connections_and_asks_them_to_close(open_yet):
+    with Connection(open_yet.urls["data"]) as client:
+        status, fields, body = client.call("put", value=1)
+        assert (status, body, fields["connection"]) == (200, {"ok": True}, "close")
+        assert client.is_closed_by_peer()
+
+
+def test_after_the_drain_the_listener_is_closed_while_metrics_remain(draining):
+    assert _until(lambda: not is_listening(draining.urls["data"]))
+    assert is_listening(draining.urls["ops"])
+    assert is_listening(draining.urls["control"])
+
+
+def test_the_replica_ends_with_0_after_it_was_scraped_once_more(draining):
+    assert _until(lambda: not is_listening(draining.urls["data"]))
+    assert draining.process.poll() is None
+    assert "kvs_usage_requests_total" in _scrape(draining)
+    assert draining.wait() == 0
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/metrics/usage"])
+def test_either_path_with_the_tenant_series_counts_as_the_last_scrape(draining, path):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    _scrape(draining, path)
+    assert draining.wait() == 0
+
+
+def test_a_scrape_without_the_tenant_series_is_not_the_last_one(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    _scrape(draining, "/metrics/service")
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+
+
+def test_who_only_asks_for_the_head_of_the_tenant_series_has_not_scraped_them(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert not ops.is_closed_by_peer(), "answered"
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+
+
+def test_a_scrape_that_nobody_read_to_its_end_is_not_the_last_one(draining):
+    """Prometheus has given up: it throws away what it did not read in time."""
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(SCRAPE)
+        assert ops.has_answer()
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+    _scrape(draining)
+    assert draining.wait() == 0
+
+
+def test_a_scrape_whose_reader_was_gone_before_it_was_answered_is_not_the_last_one(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    draining.signal(signal.SIGSTOP)
+    with Connection(draining.urls["ops"]) as ops:
+        ops.send(SCRAPE)
+    draining.signal(signal.SIGCONT)
+    time.sleep(0.3)
+    assert draining.process.poll() is None
+    _scrape(draining)
+    assert draining.wait() == 0
+
+
+def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"], buffer_bytes=1) as ops:
+        ops.send(SCRAPE.replace(b"/usage", b""))
+        assert ops.has_answer()
+        time.sleep(1.5)
+        assert draining.process.poll() is None
+        assert b"kvs_usage_requests_total" in ops.response()[2]
+        assert draining.wait(10) == 0
+
+
+def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"]) as ops:
+        assert ops.ask("/metrics/usage")[1]["connection"] == "close"
+        assert draining.wait() == 0
+
+
+def test_a_scrape_before_the_last_answer_is_not_the_last_one(open_yet):
+    _scrape(open_yet)
+    with Connection(open_yet.urls["data"]) as client:
+        client.call()
+    _until(lambda: not is_listening(open_yet.urls["data"]))
+    time.sleep(0.2)
+    assert open_yet.process.poll() is None
+
+
+def test_a_scrape_after_the_last_answer_counts_while_connections_are_still_taken(open_yet):
+    with Connection(open_yet.urls["data"]) as client:
+        client.call()
+    _scrape(open_yet)
+    assert open_yet.wait() == 0
+
+
+def test_without_a_scrape_the_replica_ends_when_the_grace_is_over(start):
+    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": 0.6})
+    began = time.monotonic()
+    gateway.signal(signal.SIGTERM)
+    assert gateway.wait(3) == 0
+    assert 0.5 < time.monotonic() - began < 2.0
+
+
+@pytest.mark.parametrize("is_begun", ["head", "body"])
+def test_what_was_begun_finishes_after_the_listener_is_closed(start, is_begun):
+    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
+    head, body = request("put", value=1)
+    call, sent = head + body, 20 if is_begun == "head" else len(head) + 5
+    with Connection(gateway.urls["data"]) as client:
+        client.send(call[:sent])
+        time.sleep(0.05)
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: not is_listening(gateway.urls["data"]))
+        client.send(call[sent:])
+        status, fields, answer = client.response()
+        assert (status, answer, fields["connection"]) == (200, {"ok": True}, "close")
+        _scrape(gateway)
+    assert gateway.wait() == 0
+
+
+def test_the_wait_for_a_last_scrape_begins_anew_with_a_call_that_is_later_than_everything(start):
+    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
+    head, body = request("put", value=1)
+    with Connection(gateway.urls["data"]) as client:
+        client.send(head[:20])
+        time.sleep(0.05)
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: "waiting for a last scrape" in gateway.log.read_text())
+        client.send(head[20:] + body)
+        assert client.response()[0] == 200
+    assert 'operation="put",outcome="ok"} 1\n' in _scrape(gateway)
+    assert gateway.wait() == 0
+
+
+def test_a_kept_connection_on_which_nothing_happens_is_closed_after_the_drain(start):
+    gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["data"]) as client:
+        client.call()
+        gateway.signal(signal.SIGTERM)
+        assert client.is_closed_by_peer()
+
+
+def test_usage_counted_at_the_end_is_what_was_answered(start):
+    gateway = start(shutdown={"drain_seconds": 1, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["data"]) as client:
+        answered = sum(client.call()[0] == 200 for _ in range(25))
+    gateway.signal(signal.SIGTERM)
+    with Connection(gateway.urls["data"]) as client:
+        answered += client.call()[0] == 200
+    _until(lambda: not is_listening(gateway.urls["data"]))
+    lines = [line for line in _scrape(gateway).splitlines() if line.startswith("kvs_usage_requests_total{")]
+    assert sum(float(line.rsplit(" ", 1)[1]) for line in lines) == answered == 26
+    assert gateway.wait() == 0
+
+
+def test_a_second_sigterm_ends_at_once(start):
+    gateway = start(shutdown={"drain_seconds": 60, "grace_seconds": 60})
+    gateway.signal(signal.SIGTERM)
+    assert _until(lambda: _is_draining(gateway))
+    began = time.monotonic()
+    gateway.signal(signal.SIGTERM)
+    assert gateway.wait(2) == 128 + signal.SIGTERM
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_drain_says_nothing_but_that_it_began_and_ended(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    _scrape(draining)
+    draining.wait(2)
+    log = draining.log.read_text()
+    assert "draining" in log
+    assert "Traceback" not in log
+    assert "fault" not in log

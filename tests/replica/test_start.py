@@ -1,0 +1,103 @@
+"""Starting, and what keeps a replica from it."""
+
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from gateway.replica.run import CannotListen
+from tests.support.config import BASE, merged
+from tests.support.gateway import run_gateway
+from tests.support.raw_client import Connection
+
+
+def _serve(tmp_path, **changes) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(merged(BASE, changes)))
+    command = [sys.executable, "-m", "gateway", "serve", "--config", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, env=os.environ)
+
+
+@pytest.mark.parametrize("listener", ["data", "ops", "control"])
+def test_a_port_in_use_is_exit_1_with_json(tmp_path, listener):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = _serve(tmp_path, listen={listener: {"port": taken.getsockname()[1]}})
+    assert (done.returncode, done.stdout) == (1, "")
+    report = json.loads(done.stderr[done.stderr.index("{\n") :])
+    assert report["error"] == "cannot_listen"
+    assert "in use" in report["message"]
+
+
+def test_an_address_that_is_not_this_machines_is_exit_1_with_json(tmp_path):
+    done = _serve(tmp_path, listen={"ops": {"host": "203.0.113.1"}})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert '"error": "cannot_listen"' in done.stderr
+
+
+def test_a_certificate_that_is_none_is_exit_4_and_names_the_key(tmp_path):
+    none = tmp_path / "none.pem"
+    none.write_text("not a certificate")
+    done = _serve(tmp_path, listen={"data": {"tls": {"certificate": str(none), "key": str(none)}}})
+    assert (done.returncode, done.stdout) == (4, "")
+    assert '"path": "listen.data.tls"' in done.stderr
+
+
+def test_the_first_line_says_where_the_listeners_are_and_the_last_word_is_0(start):
+    gateway = start()
+    assert set(gateway.urls) == {"data", "ops", "control"}
+    with Connection(gateway.urls["data"]) as client:
+        assert client.call()[0] == 200
+    gateway.signal(signal.SIGTERM)
+    assert gateway.wait(3) == 0
+
+
+def test_two_replicas_with_two_configurations_run_side_by_side(start):
+    first, second = start(region="eu-central-1"), start(region="eu-west-1", limits={"key_bytes": 1})
+    for gateway, status in ((first, 200), (second, 400)):
+        with Connection(gateway.urls["data"]) as client:
+            assert client.call(key="kk")[0] == status
+
+
+def test_two_replicas_share_a_port_only_if_both_say_so(start, tmp_path):
+    first = start(listen={"data": {"reuse_port": True}})
+    port = int(first.urls["data"].rsplit(":", 1)[1])
+    second = start(listen={"data": {"reuse_port": True, "port": port}})
+    assert first.urls["data"] == second.urls["data"]
+    assert _serve(tmp_path, listen={"data": {"port": port}}).returncode == 1
+
+
+def test_every_line_of_the_log_is_json(start):
+    gateway = start()
+    gateway.signal(signal.SIGTERM)
+    gateway.wait(3)
+    lines = [json.loads(line) for line in gateway.log.read_text().splitlines()]
+    assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        ({}, "the memory store serves one replica only"),
+        ({"signature": {"mode": "off"}}, "signature.mode is off"),
+        ({"control": {"tokens": []}}, "control.tokens is empty"),
+    ],
+)
+async def test_what_an_operator_should_know_is_warned_about_at_start(caplog, changes, warning):
+    async with run_gateway(changes):
+        pass
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert any(warning in message for message in warnings)
+
+
+async def test_a_replica_that_cannot_listen_leaves_nothing_running():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CannotListen, match="in use"):
+            async with run_gateway({"listen": {"control": {"port": port}}}):
+                pass

@@ -1,0 +1,40 @@
+"""What every installation must keep to, as rules over rendered manifests."""
+
+from typing import Any
+
+from tests.system.deploy.policy import configuration, pods, traffic
+from tests.system.deploy.policy.manifests import Manifests, Rule
+
+RULES: tuple[Rule, ...] = (
+    pods.pods_have_few_rights,
+    pods.containers_have_few_rights,
+    pods.pods_have_an_account_without_a_token,
+    pods.probes_are_as_designed,
+    pods.one_core_and_bounded_memory,
+    pods.images_are_pinned,
+    pods.rollouts_lose_no_replica,
+    pods.autoscaling_is_as_designed,
+    pods.disruptions_take_one_pod_at_a_time,
+    pods.pods_are_spread,
+    pods.pods_have_time_to_end,
+    traffic.ports_are_those_of_the_configuration,
+    traffic.control_is_on_loopback,
+    traffic.services_carry_data_alone,
+    traffic.selectors_find_the_pods,
+    traffic.policies_are_for_the_pods,
+    traffic.only_named_namespaces_come_in,
+    traffic.pods_reach_what_they_need,
+    traffic.metadata_of_the_node_is_out_of_reach,
+    configuration.a_change_of_the_configuration_rolls_the_pods,
+    configuration.the_configuration_is_where_it_is_read,
+    configuration.secrets_are_files_that_can_change,
+    configuration.no_secret_is_written_down,
+    configuration.memory_is_enough_for_the_worst,
+)
+
+
+def broken_rules(objects: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Each rule that is not kept, and how."""
+    manifests = Manifests(objects)
+    complaints = {rule.__name__: list(rule(manifests)) for rule in RULES}
+    return {rule: found for rule, found in complaints.items() if found}

@@ -1,0 +1,147 @@
+"""How pods run: with which rights, how long, how many, where."""
+
+import re
+from collections.abc import Iterator
+
+from tests.system.deploy.policy.manifests import Manifests, at, differences
+
+SPARE_SECONDS = 10
+OWN_SERVICE_ACCOUNT = "kvs-gateway"
+
+
+def pods_have_few_rights(manifests: Manifests) -> Iterator[str]:
+    pod = manifests.pod
+    yield from differences(
+        pod,
+        {
+            "securityContext.runAsNonRoot": True,
+            "securityContext.seccompProfile.type": "RuntimeDefault",
+            "hostNetwork": None,
+            "hostPID": None,
+            "hostIPC": None,
+        },
+    )
+    for key in ("runAsUser", "runAsGroup"):
+        if (at(pod, "securityContext", key) or 0) < 10_000:
+            yield f"{key} is not a high one"
+    for volume in pod["volumes"]:
+        if "hostPath" in volume:
+            yield f"the volume {volume['name']} is of the node"
+
+
+def containers_have_few_rights(manifests: Manifests) -> Iterator[str]:
+    for container in [*manifests.pod["containers"], *manifests.pod.get("initContainers", [])]:
+        yield from differences(
+            container.get("securityContext", {}),
+            {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+                "privileged": None,
+                "runAsUser": None,
+                "runAsNonRoot": None,
+                "seccompProfile": None,
+            },
+        )
+
+
+def pods_have_an_account_without_a_token(manifests: Manifests) -> Iterator[str]:
+    yield from differences(
+        manifests.pod, {"serviceAccountName": OWN_SERVICE_ACCOUNT, "automountServiceAccountToken": False}
+    )
+    account = manifests.named("ServiceAccount", OWN_SERVICE_ACCOUNT)
+    yield from differences(account, {"automountServiceAccountToken": False})
+
+
+def probes_are_as_designed(manifests: Manifests) -> Iterator[str]:
+    def probe(path: str, **numbers: int) -> dict[str, object]:
+        return {"httpGet": {"path": path, "port": "ops"}, **numbers}
+
+    yield from differences(
+        manifests.container,
+        {
+            "livenessProbe": probe("/livez", periodSeconds=10, timeoutSeconds=2, failureThreshold=3),
+            "readinessProbe": probe("/readyz", periodSeconds=5, failureThreshold=2),
+            "startupProbe": probe("/readyz", periodSeconds=1, failureThreshold=60),
+        },
+    )
+
+
+def one_core_and_bounded_memory(manifests: Manifests) -> Iterator[str]:
+    resources = {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"memory": "256Mi"}}
+    yield from differences(manifests.container, {"resources": resources})
+
+
+def images_are_pinned(manifests: Manifests) -> Iterator[str]:
+    for container in [*manifests.pod["containers"], *manifests.pod.get("initContainers", [])]:
+        image = container["image"]
+        if not re.search(r":[0-9][\w.-]*$|@sha256:[0-9a-f]{64}$", image):
+            yield f"{image} can be another one tomorrow"
+
+
+def rollouts_lose_no_replica(manifests: Manifests) -> Iterator[str]:
+    """But the memory store's: a second replica would be a second store."""
+    spec = manifests.deployment["spec"]
+    if manifests.store == "memory":
+        yield from differences(spec, {"replicas": 1, "strategy": {"type": "Recreate"}})
+        return
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    yield from differences(spec, {"strategy": strategy, "minReadySeconds": 5})
+    replicas = None if manifests.of("HorizontalPodAutoscaler") else 3
+    yield from differences(spec, {"replicas": replicas})
+
+
+def autoscaling_is_as_designed(manifests: Manifests) -> Iterator[str]:
+    scalers = manifests.of("HorizontalPodAutoscaler")
+    if scalers and manifests.store == "memory":
+        yield "the memory store is for one replica"
+    for scaler in scalers:
+        target = {"type": "Utilization", "averageUtilization": 60}
+        yield from differences(
+            scaler["spec"],
+            {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "kvs-gateway"},
+                "minReplicas": 3,
+                "maxReplicas": 20,
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+                "behavior.scaleDown.stabilizationWindowSeconds": 300,
+            },
+        )
+
+
+def disruptions_take_one_pod_at_a_time(manifests: Manifests) -> Iterator[str]:
+    budgets = manifests.of("PodDisruptionBudget")
+    if len(budgets) != 1:
+        yield f"there are {len(budgets)} budgets"
+    for budget in budgets:
+        yield from differences(
+            budget["spec"],
+            {"maxUnavailable": 1, "minAvailable": None, "unhealthyPodEvictionPolicy": "AlwaysAllow"},
+        )
+        if not manifests.selects_pods(at(budget, "spec", "selector", "matchLabels") or {}):
+            yield "the budget is not for the gateway's pods"
+
+
+def pods_are_spread(manifests: Manifests) -> Iterator[str]:
+    constraints = {each["topologyKey"]: each for each in manifests.pod.get("topologySpreadConstraints", [])}
+    for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname"):
+        constraint = constraints.get(key, {})
+        yield from differences(
+            constraint,
+            {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "matchLabelKeys": ["pod-template-hash"]},
+        )
+        if not manifests.selects_pods(at(constraint, "labelSelector", "matchLabels") or {}):
+            yield f"{key} does not count the gateway's pods"
+
+
+def pods_have_time_to_end(manifests: Manifests) -> Iterator[str]:
+    """`grace_seconds` counts from SIGTERM, which comes after preStop, and covers drain and last scrape."""
+    pre_stop = at(manifests.container, "lifecycle", "preStop", "sleep", "seconds") or 0
+    shutdown = manifests.config["shutdown"]
+    if pre_stop != 10:
+        yield "preStop is not 10 s"
+    if shutdown["drain_seconds"] >= shutdown["grace_seconds"]:
+        yield "the drain leaves no time for the last scrape"
+    needed = pre_stop + shutdown["grace_seconds"] + SPARE_SECONDS
+    if manifests.pod.get("terminationGracePeriodSeconds", 30) < needed:
+        yield f"pods are killed before {needed} s"

@@ -1,0 +1,111 @@
+"""Who reaches which port, and whom the pods reach."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.system.deploy.policy.manifests import Manifests, at, differences
+
+LISTENERS = ("data", "ops", "control")
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+POD_IDENTITY_AGENT = "169.254.170.23/32"
+
+
+def ports_are_those_of_the_configuration(manifests: Manifests) -> Iterator[str]:
+    ports = {port["name"]: port["containerPort"] for port in manifests.container["ports"]}
+    listen = manifests.config["listen"]
+    for name in LISTENERS:
+        if ports.get(name) != listen[name]["port"]:
+            yield f"the port {name} is {ports.get(name)}"
+    for port in manifests.container["ports"]:
+        if "hostPort" in port:
+            yield f"the port {port['name']} is on the node"
+
+
+def control_is_on_loopback(manifests: Manifests) -> Iterator[str]:
+    yield from differences(
+        manifests.config["listen"],
+        {"data.host": "0.0.0.0", "ops.host": "0.0.0.0", "control.host": "127.0.0.1"},
+    )
+
+
+def services_carry_data_alone(manifests: Manifests) -> Iterator[str]:
+    if not manifests.of("Service"):
+        yield "there is no service"
+    for service in manifests.of("Service"):
+        name = service["metadata"]["name"]
+        if not manifests.selects_pods(service["spec"]["selector"]):
+            yield f"{name} is not for the gateway's pods"
+        for port in service["spec"]["ports"]:
+            if port.get("targetPort") != "data":
+                yield f"{name} leads to {port.get('targetPort', port['port'])}"
+
+
+def selectors_find_the_pods(manifests: Manifests) -> Iterator[str]:
+    if not manifests.selects_pods(at(manifests.deployment, "spec", "selector", "matchLabels") or {}):
+        yield "the deployment does not find its own pods"
+    if manifests.pod_labels.get("app.kubernetes.io/name") != "kvs-gateway":
+        yield "monitoring does not find the pods"
+
+
+def policies_are_for_the_pods(manifests: Manifests) -> Iterator[str]:
+    for policy in manifests.of("NetworkPolicy"):
+        if not manifests.selects_pods(at(policy, "spec", "podSelector", "matchLabels") or {}):
+            yield f"{policy['metadata']['name']} is not for the gateway's pods"
+    closed = {
+        way for policy in manifests.of("NetworkPolicy") for way in at(policy, "spec", "policyTypes") or []
+    }
+    if manifests.of("NetworkPolicy") and closed != {"Ingress", "Egress"}:
+        yield f"only {sorted(closed)} is closed"
+
+
+def only_named_namespaces_come_in(manifests: Manifests) -> Iterator[str]:
+    ways = [(rule, port) for rule in _rules(manifests, "ingress") for port in rule.get("ports", [{}])]
+    for rule, port in ways:
+        peers = rule.get("from", [])
+        named = [at(peer, "namespaceSelector", "matchLabels", NAMESPACE_LABEL) for peer in peers]
+        if not named or not all(named):
+            yield f"{port} is open to more than named namespaces"
+        if port.get("port") not in ("data", "ops"):
+            yield f"{port} is open"
+        if port.get("port") == "ops" and named != ["monitoring"]:
+            yield f"ops is open to {named}"
+    if manifests.of("NetworkPolicy") and {port.get("port") for _, port in ways} != {"data", "ops"}:
+        yield "data or ops cannot be reached"
+
+
+def pods_reach_what_they_need(manifests: Manifests) -> Iterator[str]:
+    if not manifests.of("NetworkPolicy"):
+        return
+    ways = {
+        (port.get("protocol"), port.get("port"))
+        for rule in _rules(manifests, "egress")
+        for port in rule.get("ports", [{}])
+    }
+    needed = {("UDP", 53), ("TCP", 53)}
+    needed |= {"redis": {("TCP", 6379)}, "dynamodb": {("TCP", 443), ("TCP", 80)}}.get(manifests.store, set())
+    for way in needed - ways:
+        yield f"{way} is closed"
+    for way in ways - {("UDP", 53), ("TCP", 53), ("TCP", 443), ("TCP", 80), ("TCP", 6379), ("TCP", 26379)}:
+        yield f"{way} is open"
+
+
+def metadata_of_the_node_is_out_of_reach(manifests: Manifests) -> Iterator[str]:
+    for rule in _rules(manifests, "egress"):
+        if not rule.get("to"):
+            yield "a way out leads anywhere"
+        for peer in rule.get("to", []):
+            block = peer.get("ipBlock", {})
+            if block.get("cidr") == "0.0.0.0/0" and "169.254.0.0/16" not in block.get("except", []):
+                yield "the node's metadata can be reached"
+    agents = [
+        port["port"]
+        for rule in _rules(manifests, "egress")
+        if {"ipBlock": {"cidr": POD_IDENTITY_AGENT}} in rule.get("to", [])
+        for port in rule["ports"]
+    ]
+    if manifests.of("NetworkPolicy") and manifests.store == "dynamodb" and agents != [80]:
+        yield "the agent of Pod Identity is not reached on port 80"
+
+
+def _rules(manifests: Manifests, way: str) -> list[dict[str, Any]]:
+    return [rule for policy in manifests.of("NetworkPolicy") for rule in at(policy, "spec", way) or []]

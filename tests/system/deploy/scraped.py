@@ -1,0 +1,134 @@
+"""A gateway on Redis that does all that is measured, scraped by a real Prometheus as the component says."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import yaml
+
+from tests.support.config import BASE, OTHER_TABLE_TOKEN, TABLE_TOKEN, merged
+from tests.support.load import client_of
+from tests.support.process import GatewayProcess
+from tests.support.prometheus import PrometheusServer
+from tests.support.redis import RedisServer
+from tests.system.deploy.monitoring import rule_groups, spec_of
+
+POD = {"namespace": "kvs", "pod": "kvs-gateway-0", "container": "gateway"}
+LIMITED = [
+    {"name": "sessions", "token": TABLE_TOKEN},
+    {"name": "carts", "token": OTHER_TABLE_TOKEN, "minute_limit": 2},
+]
+APPS = [{"org": "acme", "app": "shop", "type": "api", "tables": LIMITED}]
+NO_LIMIT, NO_ROOM = "0", "1"
+
+
+class MonitoringPrometheus(PrometheusServer):
+    """Scrapes the PodMonitor's paths and gives targets the labels that the operator would give them."""
+
+    def __init__(self, folder: Path) -> None:
+        groups = [{**group, "interval": "1s"} for group in rule_groups()]
+        file = folder / "rules.yaml"
+        file.write_text(yaml.safe_dump({"groups": groups}))
+        endpoints = spec_of("podmonitor.yaml")["podMetricsEndpoints"]
+        super().__init__({each["path"]: each["path"] for each in endpoints}, rule_files=[str(file)])
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        """What the HTTP API answers."""
+        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(parameters)}", timeout=10) as answer:
+            return json.load(answer)["data"]
+
+    def labels_by_metric(self) -> dict[str, set[str]]:
+        """The labels of every metric that was scraped or recorded."""
+        found: dict[str, set[str]] = {}
+        for series in self.ask("series", **{"match[]": '{__name__=~".+"}'}):
+            found.setdefault(series["__name__"], set()).update(series.keys() - {"__name__"})
+        return found
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Every rule and how its last evaluation went."""
+        return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
+
+    def _configuration(self, jobs: Mapping[str, str], interval: str) -> dict[str, Any]:
+        configuration = super()._configuration(jobs, interval)
+        endpoints = {each["path"]: each for each in spec_of("podmonitor.yaml")["podMetricsEndpoints"]}
+        for scrape in configuration["scrape_configs"]:
+            relabelings = endpoints[scrape["metrics_path"]]["relabelings"]
+            scrape["relabel_configs"] = [
+                *({"target_label": name, "replacement": value} for name, value in POD.items()),
+                {"target_label": "job", "replacement": "kvs-gateway"},
+                *(
+                    {"target_label": each["targetLabel"], "replacement": each["replacement"]}
+                    for each in relabelings
+                ),
+            ]
+        return configuration
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The three processes."""
+
+    redis: RedisServer
+    gateway: GatewayProcess
+    prometheus: MonitoringPrometheus
+
+    async def call_in_every_way(self) -> None:
+        """Answers of all outcomes and most codes."""
+        async with client_of(self.gateway) as gateway:
+            await gateway.put("k", "value")
+            await gateway.get("k")
+            await gateway.get("missing")
+            await gateway.delete("k")
+            await gateway.put("", "value")
+            await gateway.get("k", token="kvs_unknown")
+            await gateway.get("k", signer=None)
+            await gateway.send_raw(b"no HTTP\r\n\r\n")
+            for _ in range(4):
+                await gateway.get("k", token=OTHER_TABLE_TOKEN)
+            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_ROOM)
+            await gateway.put("k", "there is no room")
+            await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_LIMIT)
+
+    def charged(self) -> int:
+        """The requests that the gateway has counted as somebody's."""
+        with urlopen(f"{self.gateway.urls['ops']}/metrics/usage", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(int(line.split()[-1]) for line in lines if line.startswith("kvs_usage_requests_total{"))
+
+    def bill(self) -> Any:
+        """What `kvs-gateway usage` says of the last hour."""
+        to = datetime.now(UTC)
+        since = to - timedelta(hours=1)
+        period = ["--from", since.isoformat(), "--to", to.isoformat()]
+        command = [sys.executable, "-m", "gateway", "usage", "--prometheus", self.prometheus.url, *period]
+        return json.loads(subprocess.check_output(command, timeout=30))
+
+
+@contextmanager
+def scene_in(folder: Path) -> Iterator[Scene]:
+    """Everything is running, and was scraped once."""
+    with RedisServer() as redis:
+        config = merged(BASE, {"store": {"kind": "redis", "url": redis.url}, "apps": APPS})
+        with GatewayProcess(config, folder) as gateway, MonitoringPrometheus(folder) as prometheus:
+            prometheus.scrape(gateway.urls["ops"])
+            prometheus.wait_until(gateway.urls["ops"], up=True)
+            yield Scene(redis, gateway, prometheus)
+
+
+def without_data(scene: Scene, expressions: set[str]) -> set[str]:
+    """The expressions that find nothing now."""
+    return {expression for expression in expressions if not _found(scene.prometheus, expression)}
+
+
+def _found(prometheus: PrometheusServer, expression: str) -> bool:
+    samples = prometheus.query(expression)
+    return any(sample["value"][1] != "NaN" for sample in samples)

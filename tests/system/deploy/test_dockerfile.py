@@ -1,0 +1,91 @@
+"""The rules that the Dockerfile and .dockerignore keep to."""
+
+import re
+from pathlib import PurePosixPath
+
+import pytest
+
+from gateway import __version__
+from tests.system.deploy.image import dockerfile, final_stage, is_admitted
+from tests.system.deploy.installations import Installation
+from tests.system.deploy.policy.manifests import Manifests
+
+
+def _arguments(name: str, instructions=None) -> list[str]:
+    return [each.arguments for each in instructions or dockerfile() if each.name == name]
+
+
+def test_every_image_is_pinned_or_another_stage():
+    stages = set()
+    for arguments in _arguments("FROM"):
+        image, *alias = arguments.split(" AS ")
+        assert image in stages or re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+(@sha256:[0-9a-f]{64})?", image)
+        stages.update(alias)
+
+
+def test_the_image_runs_as_the_user_of_the_manifests(tmp_path):
+    (user,) = _arguments("USER", final_stage())
+    security = Manifests(Installation("redis").render(tmp_path)).pod["securityContext"]
+    assert user == f"{security['runAsUser']}:{security['runAsGroup']}"
+
+
+def test_nothing_is_fetched_by_hand_and_nothing_secret_is_passed():
+    names = {each.name for each in dockerfile()}
+    assert names <= {"FROM", "WORKDIR", "COPY", "RUN", "LABEL", "ENV", "USER", "EXPOSE", "ENTRYPOINT", "CMD"}
+    text = "\n".join(each.arguments for each in dockerfile())
+    assert not re.search(r"curl|wget|https?://|token|password|secret", text, re.IGNORECASE)
+
+
+def test_only_the_built_environment_reaches_the_final_stage():
+    assert _arguments("COPY", final_stage()) == ["--from=build /opt/kvs-gateway /opt/kvs-gateway"]
+    assert _arguments("RUN", final_stage()) == []
+
+
+def test_pip_leaves_no_cache():
+    installs = [line for line in _arguments("RUN") if re.search(r"\bpip\b.*\b(install|wheel)\b", line)]
+    assert installs
+    assert all("--no-cache-dir" in line for line in installs)
+
+
+def test_it_serves_what_the_manifests_mount(tmp_path):
+    container = Manifests(Installation("redis").render(tmp_path)).container
+    (entrypoint,) = (each.words for each in final_stage() if each.name == "ENTRYPOINT")
+    (command,) = (each.words for each in final_stage() if each.name == "CMD")
+    assert entrypoint == ["kvs-gateway"]
+    assert command == container["args"]
+    assert "command" not in container
+
+
+def test_no_compiled_module_is_written_when_it_runs():
+    (environment,) = _arguments("ENV", final_stage())
+    assert "PYTHONDONTWRITEBYTECODE=1" in environment.split()
+
+
+def test_the_label_states_this_version():
+    (labels,) = _arguments("LABEL", final_stage())
+    assert f'org.opencontainers.image.version="{__version__}"' in labels
+
+
+@pytest.mark.parametrize(
+    "path", ["gateway/__init__.py", "backends/redis/url.py", "pyproject.toml", "setup.cfg", "README.md"]
+)
+def test_what_the_wheel_is_made_of_is_given_to_the_build(path):
+    assert is_admitted(PurePosixPath(path))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config",
+        ".env",
+        "config.yaml",
+        "secrets/control-token",
+        "deploy/overlays/redis/config.yaml",
+        "tests/support/config.py",
+        ".venv/bin/python",
+        "gateway/__pycache__/app.cpython-311.pyc",
+        "gateway/http/__pycache__/connection.cpython-311.pyc",
+    ],
+)
+def test_nothing_else_is(path):
+    assert not is_admitted(PurePosixPath(path))

@@ -1,0 +1,92 @@
+"""The manifests render offline, fit Kubernetes' own schemas and keep to the policy, in every combination."""
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from gateway import __version__
+from tests.support.kustomize import render
+from tests.system.deploy.installations import COMPONENTS, DEPLOY, INSTALLATIONS, Installation
+from tests.system.deploy.policy import broken_rules
+from tests.system.deploy.policy.manifests import Manifests
+
+OLDEST = "1.30"  # the first in which preStop may sleep
+CUSTOM = {"PodMonitor", "PrometheusRule"}
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory):
+    known = {}
+
+    def objects(installation: Installation):
+        if str(installation) not in known:
+            known[str(installation)] = installation.render(tmp_path_factory.mktemp("manifests"))
+        return known[str(installation)]
+
+    return objects
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
+@pytest.mark.parametrize("version", [OLDEST, kubernetes_validate.latest_version()])
+def test_every_object_fits_the_schema(installation, version, rendered):
+    for each in rendered(installation):
+        if each["kind"] not in CUSTOM:
+            kubernetes_validate.validate(each, version, strict=True)
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
+def test_an_installation_keeps_to_the_policy(installation, rendered):
+    assert broken_rules(rendered(installation)) == {}
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
+def test_all_objects_are_in_one_namespace(installation, rendered):
+    assert {each["metadata"].get("namespace") for each in rendered(installation)} == {"kvs-gateway"}
+
+
+def test_every_component_is_in_an_installation():
+    assert {component for each in INSTALLATIONS for component in each.components} == set(COMPONENTS)
+
+
+@pytest.mark.parametrize("overlay", ["memory", "redis"])
+def test_a_change_of_the_configuration_changes_what_the_pods_refer_to(overlay, rendered, tmp_path):
+    before = Manifests(rendered(Installation(overlay)))
+    Installation(overlay).render(tmp_path)
+    file = tmp_path / "deploy/overlays" / overlay / "config.yaml"
+    file.write_text(file.read_text() + "logging: {level: debug}\n")
+    after = Manifests(render(tmp_path / "deploy/own"))
+    assert before.volumes["config"] != after.volumes["config"]
+    assert after.config["logging"] == {"level": "debug"}
+
+
+def test_the_same_configuration_rolls_nothing(rendered, tmp_path):
+    installation = Installation("redis")
+    assert rendered(installation) == installation.render(tmp_path)
+
+
+def test_irsa_needs_a_role_that_the_operator_has_to_fill_in(rendered):
+    account = Manifests(rendered(Installation("dynamodb-irsa"))).named("ServiceAccount", "kvs-gateway")
+    role = account["metadata"]["annotations"]["eks.amazonaws.com/role-arn"]
+    assert role.startswith("arn:aws:iam::123456789012:role/REPLACE-")
+
+
+def test_pod_identity_needs_nothing_on_the_account(rendered):
+    account = Manifests(rendered(Installation("dynamodb-pod-identity"))).named(
+        "ServiceAccount", "kvs-gateway"
+    )
+    assert "annotations" not in account["metadata"]
+
+
+def test_the_image_is_of_this_version(rendered):
+    image = Manifests(rendered(Installation("redis"))).container["image"]
+    assert image.rpartition(":")[2] == __version__
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["base", "components/autoscaling", "components/network-policy"],
+)
+def test_every_file_is_part_of_what_is_rendered(folder):
+    files = {file.name for file in (DEPLOY / folder).iterdir()} - {"kustomization.yaml"}
+    kustomization = yaml.safe_load((DEPLOY / folder / "kustomization.yaml").read_text())
+    assert files == set(kustomization["resources"])

@@ -1,0 +1,72 @@
+"""Alerts in a real Prometheus while things really fail: they begin and end with what they are about.
+
+How long a fault has to last before an alert fires is for the rules' unit tests; here it has begun when its
+condition holds.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from tests.support.load import client_of
+from tests.support.servers import wait_for
+from tests.system.deploy.monitoring import rules
+from tests.system.deploy.scraped import Scene, scene_in
+
+OF_THE_MACHINE = {"KvsSlow", "KvsLoopSaturated"}  # how busy it is, they tell, too
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    with scene_in(tmp_path_factory.mktemp("outage")) as scene:
+        yield scene
+
+
+def begun(scene: Scene) -> set[str]:
+    """The alerts that are pending or firing."""
+    return {rule["name"] for rule in scene.prometheus.rules() if rule.get("state") in ("pending", "firing")}
+
+
+def wait_until_begun(scene: Scene, alerts: Iterable[str]) -> None:
+    wanted = set(alerts)
+    wait_for(lambda: wanted <= begun(scene), f"{wanted} do not begin", 30)
+
+
+def wait_until_over(scene: Scene, alerts: Iterable[str]) -> None:
+    wanted = set(alerts)
+    wait_for(lambda: not wanted & begun(scene), f"{wanted} do not end", 30)
+
+
+async def call_often(scene: Scene) -> None:
+    async with client_of(scene.gateway) as gateway:
+        for _ in range(50):
+            await gateway.put("k", "value")
+
+
+def test_nothing_is_the_matter_with_a_gateway_that_serves(scene):
+    asyncio.run(call_often(scene))
+    wait_for(lambda: scene.prometheus.query("kvs:usage_requests:rate5m > 0"), "the calls are not seen")
+    wait_until_over(scene, rules("alert").keys() - OF_THE_MACHINE)
+
+
+def test_redis_that_is_away_is_told_until_it_is_back(scene):
+    scene.redis.kill()
+    asyncio.run(call_often(scene))
+    wait_until_begun(scene, ["KvsDependencyDown", "KvsLimiterErrors", "KvsErrorBudgetBurnsFast"])
+    scene.redis.start()
+    wait_until_over(scene, ["KvsDependencyDown"])
+
+
+def test_a_configuration_that_is_broken_is_told_until_it_is_right(scene):
+    file = scene.gateway.log.with_name("config.yaml")
+    right = file.read_text()
+    file.write_text("region: [")
+    wait_until_begun(scene, ["KvsReloadFailed"])
+    file.write_text(right)
+    wait_until_over(scene, ["KvsReloadFailed"])
+
+
+def test_a_gateway_that_is_gone_is_told(scene):
+    scene.gateway.process.kill()
+    wait_until_begun(scene, ["KvsNoReplica", "KvsScrapeMissing"])

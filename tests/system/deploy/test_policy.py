@@ -1,0 +1,178 @@
+"""Each rule of the policy can be broken: the rule that is meant reports what is changed in good manifests."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.system.deploy.installations import Installation
+from tests.system.deploy.policy import RULES, broken_rules
+from tests.system.deploy.policy.manifests import Manifests
+
+GONE = object()
+ALL = ("autoscaling", "network-policy")
+POD = "Deployment/spec/template/spec"
+CONTAINER = f"{POD}/containers/0"
+SECURITY = f"{CONTAINER}/securityContext"
+ANYWHERE = [{"ipBlock": {"cidr": "0.0.0.0/0"}}]
+
+BREAKS: list[tuple[str, str, Any]] = [
+    ("pods_have_few_rights", f"{POD}/securityContext/runAsNonRoot", GONE),
+    ("pods_have_few_rights", f"{POD}/securityContext/runAsUser", 0),
+    ("pods_have_few_rights", f"{POD}/securityContext/runAsUser", 999),
+    ("pods_have_few_rights", f"{POD}/securityContext/runAsGroup", GONE),
+    ("pods_have_few_rights", f"{POD}/securityContext/seccompProfile/type", "Unconfined"),
+    ("pods_have_few_rights", f"{POD}/hostNetwork", True),
+    ("pods_have_few_rights", f"{POD}/volumes/+", {"name": "node", "hostPath": {"path": "/"}}),
+    ("containers_have_few_rights", f"{SECURITY}/readOnlyRootFilesystem", False),
+    ("containers_have_few_rights", f"{SECURITY}/allowPrivilegeEscalation", GONE),
+    ("containers_have_few_rights", f"{SECURITY}/capabilities", {"drop": ["ALL"], "add": ["NET_ADMIN"]}),
+    ("containers_have_few_rights", f"{SECURITY}/capabilities/drop", []),
+    ("containers_have_few_rights", f"{SECURITY}/privileged", True),
+    ("containers_have_few_rights", f"{SECURITY}/runAsUser", 0),
+    ("containers_have_few_rights", f"{POD}/initContainers", [{"name": "first", "image": "busybox:1.36"}]),
+    ("pods_have_an_account_without_a_token", f"{POD}/serviceAccountName", GONE),
+    ("pods_have_an_account_without_a_token", f"{POD}/automountServiceAccountToken", True),
+    ("pods_have_an_account_without_a_token", "ServiceAccount/automountServiceAccountToken", GONE),
+    ("pods_have_an_account_without_a_token", "ServiceAccount", GONE),
+    ("probes_are_as_designed", f"{CONTAINER}/livenessProbe/httpGet/path", "/readyz"),
+    ("probes_are_as_designed", f"{CONTAINER}/readinessProbe", GONE),
+    ("probes_are_as_designed", f"{CONTAINER}/startupProbe/failureThreshold", 3),
+    ("one_core_and_bounded_memory", f"{CONTAINER}/resources/limits/cpu", "1"),
+    ("one_core_and_bounded_memory", f"{CONTAINER}/resources/requests/memory", "64Mi"),
+    ("images_are_pinned", f"{CONTAINER}/image", "registry.example.com/kvs-gateway"),
+    ("images_are_pinned", f"{CONTAINER}/image", "registry.example.com/kvs-gateway:latest"),
+    ("images_are_pinned", f"{CONTAINER}/image", "registry.example.com:5000/kvs-gateway"),
+    ("rollouts_lose_no_replica", "Deployment/spec/strategy/rollingUpdate/maxUnavailable", 1),
+    ("rollouts_lose_no_replica", "Deployment/spec/minReadySeconds", GONE),
+    ("rollouts_lose_no_replica", "Deployment/spec/replicas", 3),
+    ("rollouts_lose_no_replica", "HorizontalPodAutoscaler", GONE),
+    ("autoscaling_is_as_designed", "HorizontalPodAutoscaler/spec/minReplicas", 1),
+    ("autoscaling_is_as_designed", "HorizontalPodAutoscaler/spec/behavior", GONE),
+    ("autoscaling_is_as_designed", "HorizontalPodAutoscaler/spec/scaleTargetRef/name", "other"),
+    ("disruptions_take_one_pod_at_a_time", "PodDisruptionBudget", GONE),
+    ("disruptions_take_one_pod_at_a_time", "PodDisruptionBudget/spec/unhealthyPodEvictionPolicy", GONE),
+    ("disruptions_take_one_pod_at_a_time", "PodDisruptionBudget/spec/selector/matchLabels", {"app": "x"}),
+    ("pods_are_spread", f"{POD}/topologySpreadConstraints/0", GONE),
+    ("pods_are_spread", f"{POD}/topologySpreadConstraints/1/matchLabelKeys", GONE),
+    ("pods_are_spread", f"{POD}/topologySpreadConstraints/1/labelSelector/matchLabels", {"app": "x"}),
+    ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", 45),
+    ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", GONE),
+    ("pods_have_time_to_end", f"{CONTAINER}/lifecycle", GONE),
+    ("pods_have_time_to_end", "config/shutdown/grace_seconds", 50),
+    ("pods_have_time_to_end", "config/shutdown/drain_seconds", 30),
+    ("ports_are_those_of_the_configuration", "config/listen/ops/port", 9091),
+    ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0", GONE),
+    ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0/hostPort", 8080),
+    ("control_is_on_loopback", "config/listen/control/host", "0.0.0.0"),
+    ("control_is_on_loopback", "config/listen/data/host", "127.0.0.1"),
+    ("services_carry_data_alone", "Service/spec/ports/+", {"name": "ops", "port": 9090}),
+    ("services_carry_data_alone", "Service/spec/ports/0/targetPort", "control"),
+    ("services_carry_data_alone", "Service/spec/ports/0/targetPort", 9090),
+    ("services_carry_data_alone", "Service/spec/selector", {"app": "x"}),
+    ("services_carry_data_alone", "Service", GONE),
+    ("selectors_find_the_pods", "Deployment/spec/selector/matchLabels", {"app": "x"}),
+    ("policies_are_for_the_pods", "NetworkPolicy/spec/podSelector", {}),
+    ("policies_are_for_the_pods", "NetworkPolicy/spec/policyTypes", ["Egress"]),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from", GONE),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from/+", {"ipBlock": {"cidr": "::/0"}}),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports", GONE),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/0/port", "ops"),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/+", {"port": "control"}),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/1", GONE),
+    ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0", GONE),
+    ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0/ports", GONE),
+    ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis", GONE),
+    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy/spec/egress/0/to", GONE),
+    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE),
+    ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", "kvs-gateway"),
+    ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", GONE),
+    ("the_configuration_is_where_it_is_read", f"{CONTAINER}/args/2", "/elsewhere.yaml"),
+    ("secrets_are_files_that_can_change", f"{CONTAINER}/volumeMounts/1/subPath", "control-token"),
+    ("secrets_are_files_that_can_change", f"{CONTAINER}/volumeMounts/1/readOnly", GONE),
+    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/defaultMode", 0o444),
+    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/optional", True),
+    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/items", [{"key": "a", "path": "a"}]),
+    ("secrets_are_files_that_can_change", f"{POD}/securityContext/fsGroup", GONE),
+    ("secrets_are_files_that_can_change", "config/control/tokens", ["file:/etc/token"]),
+    ("no_secret_is_written_down", "+", {"kind": "Secret", "metadata": {"name": "kvs-gateway"}}),
+    ("no_secret_is_written_down", f"{CONTAINER}/env", [{"name": "KVS_CONTROL_TOKEN", "value": "x"}]),
+    ("no_secret_is_written_down", "config/control/tokens", ["${KVS_CONTROL_TOKEN:-written-down}"]),
+    ("no_secret_is_written_down", "config/store/url", "redis://:password@redis:6379/0"),
+    ("memory_is_enough_for_the_worst", "config/edge/max_in_flight", 1000),
+    ("memory_is_enough_for_the_worst", "config/edge/max_connections", 10_000),
+]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    objects = Installation("redis", ALL).render(tmp_path_factory.mktemp("good"))
+    assert broken_rules(objects) == {}
+    return objects
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "value"), BREAKS, ids=[f"{rule}-{number}" for number, (rule, *_) in enumerate(BREAKS)]
+)
+def test_what_breaks_a_rule_is_reported(rule, path, value, good):
+    changed = deepcopy(good)
+    _change(changed, path, value)
+    assert rule in broken_rules(changed)
+
+
+def test_every_rule_is_broken_somewhere():
+    assert {rule for rule, *_ in BREAKS} == {rule.__name__ for rule in RULES}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rule"),
+    [
+        ("Deployment/spec/replicas", 2, "rollouts_lose_no_replica"),
+        ("Deployment/spec/strategy", {"type": "RollingUpdate"}, "rollouts_lose_no_replica"),
+        ("config/store/max_bytes", 268_435_456, "memory_is_enough_for_the_worst"),
+        (
+            "+",
+            {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "x"}, "spec": {}},
+            "autoscaling_is_as_designed",
+        ),
+    ],
+)
+def test_the_memory_store_stays_one_small_replica(path, value, rule, tmp_path):
+    objects = Installation("memory").render(tmp_path)
+    _change(objects, path, value)
+    assert rule in broken_rules(objects)
+
+
+def test_the_agent_of_pod_identity_must_be_reached(tmp_path):
+    objects = Installation("dynamodb-pod-identity", ALL).render(tmp_path)
+    _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/1", GONE)
+    assert {"metadata_of_the_node_is_out_of_reach", "pods_reach_what_they_need"} <= set(broken_rules(objects))
+
+
+def _change(objects: list[dict[str, Any]], path: str, value: Any) -> None:
+    """Set what stands at `Kind[:name]/key/…/key`, or inside the configuration; `+` adds to a list."""
+    first, *rest = path.split("/")
+    if first == "config":
+        manifests = Manifests(objects)
+        config = manifests.config
+        _set(config, rest, value)
+        manifests.config_map["data"]["config.yaml"] = yaml.safe_dump(config)
+        return
+    if first != "+":
+        kind, _, name = first.partition(":")
+        names = [(each["kind"], each["metadata"]["name"]) for each in objects]
+        first = str(names.index((kind, name or "kvs-gateway")))
+    _set(objects, [first, *rest], value)
+
+
+def _set(tree: Any, steps: list[str], value: Any) -> None:
+    *way, last = [int(step) if step.isdigit() else step for step in steps]
+    for step in way:
+        tree = tree[step]
+    if last == "+":
+        tree.append(value)
+    elif value is GONE:
+        del tree[last]
+    else:
+        tree[last] = value

@@ -1,0 +1,77 @@
+"""RUNBOOK.md: every alert leads to a section of its own, which has all that is needed at night."""
+
+import re
+
+import pytest
+import yaml
+
+from gateway.domain.errors import Refusal
+from tests.system.deploy.monitoring import RUNBOOK, rules, runbook_queries
+from tests.system.deploy.test_rules import all_refusals, promtool
+
+PARTS = ("Means", "Look", "Do", "Do not", "Over")
+SECTIONS = {
+    section.splitlines()[0].removeprefix("## "): section
+    for section in re.split(r"^(?=##? )", RUNBOOK.read_text(), flags=re.MULTILINE)
+    if section.startswith("## ")
+}
+
+
+def anchor(heading: str) -> str:
+    """As git hosts make it of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def test_there_is_a_section_for_each_alert_and_no_other():
+    assert {heading for heading in SECTIONS if heading.startswith("Kvs")} == rules("alert").keys()
+
+
+@pytest.mark.parametrize("alert", rules("alert"))
+def test_an_alert_leads_to_its_section(alert):
+    url, fragment = rules("alert")[alert]["annotations"]["runbook_url"].split("#")
+    assert re.fullmatch(r"https://git\.example\.com/[\w./-]+/RUNBOOK\.md", url)
+    assert fragment == anchor(alert)
+
+
+@pytest.mark.parametrize("alert", rules("alert"))
+def test_a_section_says_what_to_do_and_what_not_and_when_it_is_over(alert):
+    assert re.findall(r"^\*\*([\w ]+?)\.?\*\*", SECTIONS[alert], re.MULTILINE) == list(PARTS)
+
+
+def test_links_lead_to_sections_and_files():
+    anchors = {anchor(heading) for heading in SECTIONS}
+    for target in re.findall(r"\]\(([^)]+)\)", RUNBOOK.read_text()):
+        if target.startswith("#"):
+            assert target[1:] in anchors
+        else:
+            assert (RUNBOOK.parent / target).exists(), target
+
+
+def test_every_code_of_ours_is_in_the_table_of_the_first_minute():
+    table = SECTIONS["The first minute"]
+    ours = {code for code, status in all_refusals(Refusal).items() if status >= 500}
+    assert {code for code in ours if f"`{code}`" not in table} == set()
+
+
+def test_messages_and_reasons_are_those_of_the_log():
+    root = RUNBOOK.parent
+    code = "".join(
+        file.read_text() for part in ("gateway", "backends") for file in (root / part).rglob("*.py")
+    )
+    text = RUNBOOK.read_text()
+    asked = re.findall(r'\.message == "([^"]+)"', text)
+    cells = re.findall(r"^\| (`.+?`.*?) \|", SECTIONS["Reasons in the log"], re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`(?:… )?([^`(]*?) ?(?:\(([A-Z]+)\))?`", cell)]
+    assert asked
+    assert named
+    for phrase in [*asked, *(part for parts in named for part in parts if part)]:
+        assert phrase in code, phrase
+
+
+def test_every_query_can_be_parsed(tmp_path):
+    queries = runbook_queries()
+    assert queries
+    as_rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
+    file = tmp_path / "queries.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": as_rules}]}))
+    promtool("check", "rules", file)

@@ -1,0 +1,135 @@
+"""Rules and dashboards in a real Prometheus that scrapes a running gateway: what they ask for is there."""
+
+import asyncio
+import re
+import time
+
+import pytest
+
+from tests.support.servers import wait_for
+from tests.system.deploy.monitoring import label_queries, panel_queries, rules, runbook_queries
+from tests.system.deploy.promql import names_in
+from tests.system.deploy.scraped import scene_in, without_data
+
+PATIENCE_SECONDS = 40.0
+PROMETHEUS_OWN = {"ALERTS": {"alertname", "alertstate", "severity"}}
+WITHOUT_DATA = {
+    # what it is compared with begins ten minutes ago
+    ("operators", "Refused at the door"): "offset 10m",
+}
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    with scene_in(tmp_path_factory.mktemp("scraped")) as scene:
+        yield scene
+
+
+@pytest.fixture(scope="module")
+def still_without_data(scene):
+    """The queries of panels that found nothing while calls of every kind were made, again and again."""
+    missing = {query.expression for query in panel_queries()}
+    expected = {query.expression for query in panel_queries() if is_expected_to_be_empty(query)}
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while missing - expected and time.monotonic() < deadline:
+        asyncio.run(scene.call_in_every_way())
+        missing = without_data(scene, missing)
+    return missing
+
+
+@pytest.fixture(scope="module")
+def known(scene, still_without_data):
+    """Labels by metric, once everything has been seen."""
+    return PROMETHEUS_OWN | scene.prometheus.labels_by_metric()
+
+
+def is_expected_to_be_empty(query) -> bool:
+    mark = WITHOUT_DATA.get((query.dashboard, query.panel))
+    return mark is not None and mark in query.expression
+
+
+def assert_names_exist(expression: str, known: dict[str, set[str]]) -> None:
+    names = names_in(expression)
+    for metric, labels in names.selected.items():
+        assert metric in known, f"{metric} in {expression}"
+        assert labels <= known[metric], f"{metric} has no {labels - known[metric]} in {expression}"
+    made = {"class"} if "label_replace" in expression else set()
+    there = made.union(*(known[metric] for metric in names.selected))
+    assert names.grouped <= there, f"nothing has {names.grouped - there} in {expression}"
+
+
+def test_every_query_of_a_panel_finds_something(still_without_data):
+    found_nothing = [query for query in panel_queries() if query.expression in still_without_data]
+    assert [str(query) for query in found_nothing if not is_expected_to_be_empty(query)] == []
+
+
+def test_what_is_said_to_find_nothing_is_asked():
+    panels = {(query.dashboard, query.panel) for query in panel_queries() if is_expected_to_be_empty(query)}
+    assert panels == WITHOUT_DATA.keys()
+
+
+@pytest.mark.parametrize("query", panel_queries(), ids=str)
+def test_a_query_names_metrics_and_labels_that_exist(query, known):
+    assert_names_exist(query.expression, known)
+
+
+@pytest.mark.parametrize("query", runbook_queries())
+def test_a_query_of_the_runbook_names_metrics_and_labels_that_exist(query, known):
+    assert_names_exist(query, known)
+
+
+@pytest.mark.parametrize(
+    "rule", [*rules("record").items(), *rules("alert").items()], ids=lambda rule: rule[0]
+)
+def test_a_rule_names_metrics_and_labels_that_exist(rule, known):
+    assert_names_exist(rule[1]["expr"], known)
+
+
+@pytest.mark.parametrize("record", rules("record"))
+def test_a_recording_rule_records_something(record, known):
+    assert record in known
+
+
+def test_every_variable_has_values_to_choose_from(scene, still_without_data):
+    for selector, label in label_queries():
+        found = scene.prometheus.ask("series", **{"match[]": selector})
+        assert all(series.get(label) for series in found), (selector, label)
+        assert found
+
+
+def test_every_rule_is_evaluated_without_an_error(scene):
+    wait_for(
+        lambda: all(rule["health"] != "unknown" for rule in scene.prometheus.rules()),
+        "rules are not evaluated",
+    )
+    evaluated = scene.prometheus.rules()
+    assert {rule["name"] for rule in evaluated} == rules("record").keys() | rules("alert").keys()
+    assert [(rule["name"], rule["lastError"]) for rule in evaluated if rule["health"] != "ok"] == []
+
+
+def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_rule(known):
+    shown = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in known if name.startswith("kvs_")}
+    asked = [query.expression for query in panel_queries()] + [
+        rule["expr"] for rule in rules("record").values()
+    ]
+    used = {name for expression in asked for name in names_in(expression).selected}
+    assert shown <= {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in used}
+
+
+def test_bills_can_be_made_of_what_is_scraped(scene, still_without_data):
+    """Start times come by one path, usage by the other."""
+    charged = scene.charged()
+
+    def billed() -> int:
+        bill = scene.bill()
+        assert bill["warnings"] == []
+        return sum(row["requests"] for row in bill["rows"])
+
+    assert charged > 0
+    wait_for(lambda: billed() == charged, f"{charged} requests are not billed")
+
+
+def test_each_path_is_a_target_of_its_own(scene):
+    targets = scene.prometheus.query("up")
+    assert {target["metric"]["endpoint"] for target in targets} == {"service", "usage"}
+    assert len(targets) == 2

@@ -1,0 +1,191 @@
+"""Replicas that share a Redis whose master changes."""
+
+import asyncio
+from contextlib import contextmanager, suppress
+
+import hiredis
+import pytest
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendMisconfigured, BackendUnavailable
+from backends.interface import Entry
+from backends.settings import RedisSettings
+from tests.backends.redis.conformance import RedisConformance, opened_redis
+from tests.support.outcomes import fault_of
+from tests.support.ports import HOST
+from tests.support.redis import Sentinels
+from tests.support.redis.sentinel import MASTER_NAME
+from tests.support.servers import wait_for
+from tests.support.store_traffic import TABLE, traffic
+
+KEYS = [f"key-{number}" for number in range(8)]
+BACK_SECONDS = 2
+"""After the sentinels agree: an attempt to reach a master that is silent takes a second, the pause after it
+up to half a one. How long sentinels take is theirs: a vote without a winner costs them seconds."""
+
+
+@pytest.fixture(scope="module")
+def sentinels():
+    with Sentinels() as running:
+        yield running
+
+
+@pytest.fixture
+async def master(sentinels):
+    """A master with two replicas in step, whatever the test before did to them."""
+    settled = await asyncio.to_thread(sentinels.wait_until_settled)
+    others = [server for server in sentinels.servers if server is not settled]
+    await asyncio.to_thread(wait_for, lambda: all(_follows(each, settled) for each in others), "no replicas")
+    return settled
+
+
+def _follows(server, master):
+    role, *link = server.command("ROLE")
+    return role == b"slave" and link[:3] == [HOST.encode(), master.port, b"connected"]
+
+
+class TestSentinel(RedisConformance):
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def server(cls, sentinels):
+        cls.servers, cls.settings = (sentinels.wait_until_settled(),), {"url": sentinels.url}
+
+
+@pytest.mark.parametrize(("fault", "end"), [("kill", "start"), ("stop", "resume")])
+async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, master, fault, end):
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+        getattr(master, fault)()
+        try:
+            await running.until_failed()
+            heir = await asyncio.to_thread(sentinels.wait_until_settled)
+            assert heir is not master
+            await running.until_served(BACK_SECONDS)
+            failed = len(running.faults)
+        finally:
+            await asyncio.to_thread(getattr(master, end))
+        await asyncio.to_thread(wait_for, lambda: _follows(master, heir), "the old master does not follow")
+        await running.until_served()
+        assert len(running.faults) == failed
+    running.assert_faults_were_in_time()
+    assert running.usual_refusal_seconds < 0.001
+
+
+async def test_a_planned_failover_interrupts_calls_for_a_moment(sentinels, master):
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+        await asyncio.to_thread(wait_for, lambda: _has_failed_over(sentinels, master), "no failover")
+        await running.until_served()
+    running.assert_faults_were_in_time()
+    assert running.outage_seconds < BACK_SECONDS
+
+
+def _has_failed_over(sentinels, master):
+    """Asks for it until it is done: a sentinel that has not seen the replicas yet finds none to promote."""
+    if sentinels.wait_until_settled() is not master:
+        return True
+    with suppress(hiredis.ReplyError):
+        sentinels.sentinels[0].command("SENTINEL", "FAILOVER", MASTER_NAME)
+    return False
+
+
+async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sentinels, master):
+    """By hand, so that sentinels still name it: what it holds from then on may be older than what was put."""
+    heir = next(server for server in sentinels.servers if server is not master)
+    async with opened_redis(sentinels.url) as store:
+        await store.entries.put(TABLE, "k", Entry(b"1", None))
+        master.command("REPLICAOF", HOST, heir.port)
+        try:
+            async with asyncio.timeout(2):
+                while not await fault_of(store.entries.get(TABLE, "k")):
+                    with pytest.raises(BackendUnavailable, match="READONLY"):
+                        await store.entries.put(TABLE, "k", Entry(b"2", None))
+                    await asyncio.sleep(0.02)
+            for _ in range(10):
+                with pytest.raises(BackendUnavailable, match="the sentinels name a replica"):
+                    await store.entries.get(TABLE, "k")
+                await asyncio.sleep(0.02)
+        finally:
+            master.command("REPLICAOF", "NO", "ONE")
+        async with asyncio.timeout(2):
+            while await fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
+                await asyncio.sleep(0.02)
+        assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
+
+
+async def test_one_sentinel_is_enough(sentinels, master):
+    first, second, _ = sentinels.sentinels
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+        with _gone(first, second):
+            await running.until_served()
+            master.command("CLIENT", "KILL", "TYPE", "normal")
+            await running.until_served()
+            async with opened_redis(sentinels.url) as late:
+                await late.entries.put(TABLE, "k", Entry(b"1", None))
+    running.assert_faults_were_in_time()
+    assert running.outage_seconds < BACK_SECONDS
+
+
+async def test_without_sentinels_an_established_connection_serves_on_and_a_new_one_is_not_made(
+    sentinels, master, caplog
+):
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+        with _gone(*sentinels.sentinels):
+            late = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
+            fault = await fault_of(late.entries.get(TABLE, "k"))
+            await late.close()
+            await running.until_served()
+    assert isinstance(fault, BackendUnavailable)
+    assert "no sentinel answers" in str(fault)
+    (line,) = (record for record in caplog.records if record.name == "kvs.redis")
+    assert line.fields["reason"] == str(fault)
+    assert running.faults == []
+
+
+async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
+    first, *_ = sentinels.sentinels
+    first.stop()
+    try:
+        async with opened_redis(sentinels.url) as store:
+            await store.entries.put(TABLE, "k", Entry(b"1", None))
+    finally:
+        first.resume()
+
+
+async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sentinels):
+    store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
+    fault = await fault_of(store.entries.get(TABLE, "k"))
+    await store.close()
+    assert isinstance(fault, BackendMisconfigured)
+    assert str(fault) == "the sentinels know no master of this name"
+
+
+async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
+    url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
+    store = await open_backend(RedisSettings(url=url), SystemClock())
+    fault = await fault_of(store.entries.get(TABLE, "k"))
+    await store.close()
+    assert isinstance(fault, BackendMisconfigured)
+    assert "is not a sentinel" in str(fault)
+
+
+async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):
+    for step in range(100):
+        store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
+        calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in KEYS]
+        await asyncio.sleep(step * 0.000_05)
+        async with asyncio.timeout(1):
+            await store.close()
+        faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
+        assert all(isinstance(fault, BackendUnavailable) for fault in faults)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@contextmanager
+def _gone(*servers):
+    for server in servers:
+        server.kill()
+    try:
+        yield
+    finally:
+        for server in servers:
+            server.start()

@@ -1,0 +1,143 @@
+"""What `make faults` proves: one row per promise, with the tests that prove it, wherever they live."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """`tests` are what pytest is given: files or tests; the parameters of a test may be left out."""
+
+    promise: str
+    tests: tuple[str, ...]
+
+    def covers(self, test: str) -> bool:
+        return any(
+            test == each or test.startswith((f"{each}/", f"{each}::", f"{each}[")) for each in self.tests
+        )
+
+
+def _row(promise: str, *tests: str) -> Row:
+    return Row(promise, tuple(f"tests/{test}" for test in tests))
+
+
+ROWS = (
+    _row(
+        "2 and 4 replicas, 1,200 to 25,000 attempts: exactly the limit passes",
+        "system/faults/test_limits.py",
+        "system/faults/test_replicas.py::test_four_processes_that_race_on_one_environment_admit_exactly_its_limit",
+    ),
+    _row(
+        "exactly the limit on DynamoDB, with clocks apart",
+        "backends/dynamodb/test_counters.py",
+        "system/faults/test_limits.py::test_two_replicas_on_dynamodb_admit_exactly_the_limit",
+    ),
+    _row(
+        "any sequence of operations shows what a dictionary would",
+        "backends/test_visible_results.py",
+        "backends/redis/test_entries.py::test_a_sequence_of_operations_shows_what_a_dictionary_would",
+        "backends/dynamodb/test_entries.py::test_a_sequence_of_operations_shows_what_a_dictionary_would",
+    ),
+    _row(
+        "histories of one key through two replicas are linearizable, with faults",
+        "system/faults/test_linearizability.py",
+        "system/faults/test_histories.py",
+    ),
+    _row("10,000 simulated regions, each from one seed", "system/faults/test_simulation.py"),
+    _row(
+        "Redis killed, stopped, restarted, absent at the start",
+        "system/store_faults/test_redis.py::test_redis_killed_under_load",
+        "system/store_faults/test_redis.py::test_redis_stopped_under_load_while_bindings_expire",
+        "system/store_faults/test_redis.py::test_redis_restarted_while_nobody_calls_is_noticed_by_nobody",
+        "system/store_faults/test_redis.py::"
+        "test_a_gateway_that_starts_without_redis_lives_and_is_ready_soon_after_redis_arrives",
+    ),
+    _row(
+        "connections to Redis cut, slow, narrow, silent, half-closed, noisy, moved",
+        "system/store_faults/test_links.py",
+        "backends/redis/test_connection.py",
+        "system/store_faults/test_redis.py::"
+        "test_connections_that_redis_closes_under_load_cost_the_calls_in_flight_and_no_more",
+    ),
+    _row(
+        "failovers of Sentinel and Cluster",
+        "system/failover/test_sentinel.py",
+        "system/failover/test_cluster_faults.py",
+    ),
+    _row(
+        "DynamoDB slow for some calls, or for all",
+        "system/store_faults/test_slow_dynamodb.py",
+        "backends/dynamodb/test_deadlines.py",
+    ),
+    _row(
+        "DynamoDB throttles, fails, damages or loses answers",
+        "backends/dynamodb/test_retries.py",
+        "system/store_faults/test_dynamodb.py",
+    ),
+    _row(
+        "counters down while data is up: refused, or let pass where that is set",
+        "system/faults/test_limits.py::test_with_counters_away_calls_are_refused_or_let_pass_as_is_set",
+        "dataplane/test_rate_limit.py::test_a_dead_counter_is_quota_unavailable_and_not_a_verdict",
+    ),
+    _row(
+        "credentials of the store expire while their source is down",
+        "backends/dynamodb/test_fresh_credentials.py",
+    ),
+    _row(
+        "configuration broken, deleted and put right under load",
+        "system/faults/test_reloads.py",
+        "replica/test_watching.py",
+    ),
+    _row(
+        "a revoked token ends everywhere in time; all bindings expire at once",
+        "system/faults/test_replicas.py::test_two_replicas_are_one_directory",
+        "directory/test_staleness.py",
+        "directory/test_cache.py",
+        "system/faults/test_expiry_of_bindings.py",
+    ),
+    _row(
+        "slow, silent and endless clients; answers that nobody reads",
+        "http/test_capacity.py",
+        "http/test_client_deadlines.py",
+        "system/hostile",
+    ),
+    _row(
+        "bodies too large, malformed requests, bombs",
+        "contract/test_bodies.py",
+        "http/test_large_bodies.py",
+        "http/test_malformed.py",
+        "http/test_any_bytes.py",
+        "http/test_mutated.py",
+        "dataplane/test_any_body.py",
+        "fuzz",
+    ),
+    _row("a flood of wrong signatures", "system/faults/test_signature_flood.py"),
+    _row("the time that an answer takes tells nothing of a secret", "system/timing"),
+    _row("replicas replaced under load, 20 times in a row", "system/drain/test_rolling_restart.py"),
+    _row(
+        "ends while calls and stores are stuck; a second signal",
+        "replica/test_drain.py",
+        "system/drain/test_stuck_stores.py",
+        "replica/test_second_signal.py",
+        "system/drain/test_hostile_clients.py",
+        "system/store_faults/test_redis.py::test_a_gateway_ends_in_order_while_its_redis_is_stopped",
+    ),
+    _row(
+        "a replica killed under load",
+        "system/store_faults/test_redis.py::test_a_killed_gateway_loses_nothing_that_it_acknowledged",
+    ),
+    _row("what Prometheus scraped is what was answered, over restarts", "billing", "system/billing"),
+    _row(
+        "a wrong configuration or a taken port ends at once and says why",
+        "replica/test_start.py",
+        "cli/test_processes.py",
+    ),
+    _row("the wall clock jumps, and passes midnight, under load", "system/faults/test_clock_jumps.py"),
+    _row("a million requests leave no memory, file or task behind", "system/faults/test_memory.py"),
+    _row(
+        "50,000 tenants, and scrapes of many series, hold nobody up",
+        "system/faults/test_many_tenants.py",
+        "opsplane/test_exposition.py",
+        "observability/test_usage_rows.py",
+    ),
+    _row("two replicas for five minutes, a fault every ten seconds", "system/faults/test_soak.py"),
+)

@@ -1,0 +1,91 @@
+"""One real gateway without sockets: built, served, drained and crashed inside a simulation."""
+
+import asyncio
+from contextlib import suppress
+
+from gateway.app import App, build_app
+from gateway.config.settings import Settings
+from gateway.http.listener import Listener
+from gateway.http.server import EdgeServer
+from gateway.replica.background import chores
+from gateway.replica.run import Replica
+from tests.system.faults.simulation.store import Network, RemoteBackend, SimulatedClock
+from tests.system.faults.simulation.wire import ServerEnd
+
+
+class _NoSockets:
+    """Where a listener has those it accepts from."""
+
+    def __init__(self) -> None:
+        self.sockets: list[object] = []
+        self.is_open = True
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+class SimulatedReplica:
+    """Use `start`. `charged` counts the answers to its charged calls; `uncertain` those nobody waited for."""
+
+    def __init__(self, app: App, clock: SimulatedClock, network: Network) -> None:
+        self.app, self.clock, self.network = app, clock, network
+        self.charged = 0
+        self.uncertain = 0
+        self.has_crashed = False
+        self.is_draining = False
+        self._accepting = _NoSockets()
+        self._server = EdgeServer(
+            app.data.handle, app.data_responder, app.settings.edge, app.data.count_refusal
+        )
+        self._listener = Listener(self._server, self._accepting, None, shares_port=False)
+        self._ends: list[ServerEnd] = []
+        self._chores = [asyncio.ensure_future(chore) for chore in chores(app)]
+
+    @classmethod
+    async def start(cls, settings: Settings, clock: SimulatedClock, network: Network) -> "SimulatedReplica":
+        async def open_store(*_: object) -> RemoteBackend:
+            return RemoteBackend(network)
+
+        return cls(await build_app(settings, clock, open_store), clock, network)
+
+    @property
+    def metered(self) -> int:
+        return sum(row.requests() for row in self.app.usage.rows())
+
+    @property
+    def takes_connections(self) -> bool:
+        return self._accepting.is_open and not self.has_crashed
+
+    def connect(self) -> ServerEnd:
+        if not self.takes_connections:
+            raise ConnectionRefusedError
+        end = ServerEnd(self._server())
+        self._ends.append(end)
+        return end
+
+    def reload(self) -> None:
+        """The same file again: everything that can be renewed is."""
+        renewal = self.app.renewal
+        renewal.put_in_force(renewal.prepare(renewal.settings))
+
+    async def drain(self) -> None:
+        """As SIGTERM has it."""
+        self.is_draining = True
+        await Replica(self.app, self._listener, self._listener, self._listener).drain()
+        await self._listener.close()
+        await self._end_chores()
+
+    async def crash(self) -> None:
+        """What has left for the store may arrive; nothing else happens any more."""
+        self.has_crashed = True
+        self.network.is_cut = True
+        for end in self._ends:
+            end.cut()
+        await self._end_chores()
+
+    async def _end_chores(self) -> None:
+        for chore in self._chores:
+            chore.cancel()
+        for chore in self._chores:
+            with suppress(asyncio.CancelledError):
+                await chore

@@ -1,0 +1,160 @@
+"""Whole regions in no time: whatever a seed brings, no promise is broken. `KVS_SEED=7` runs one seed alone.
+
+Replicas crash, drain and are replaced, their clocks differ, calls of the store are lost, late, out of order
+and repeated, clients pipeline and go away. Each answer is judged when it comes, all of them at the end.
+"""
+
+import logging
+import multiprocessing
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from backends.errors import BackendError
+from gateway.dataplane.execution import Reading
+from gateway.domain.model import UsageOutcome
+from gateway.http.listener import Listener
+from tests.support.evidence import note_statuses
+from tests.system.faults.simulation.loop import run_in_no_time
+from tests.system.faults.simulation.region import Region
+from tests.system.faults.simulation.store import Store, _Counters, _Entries
+from tests.system.faults.simulation.wire import ServerEnd
+
+COMMAND = "KVS_SEED={} python -m pytest tests/system/faults/test_simulation.py -k any_seed"
+SEEDS_AT_ONCE = 100
+
+Summary = tuple[list[str], Counter[str], Counter[int]]
+
+
+def simulate(seed: int) -> Region:
+    async def whole() -> Region:
+        region = Region(seed)
+        await region.run()
+        return region
+
+    random.seed(seed)
+    return run_in_no_time(whole())
+
+
+def simulate_all(seeds: Sequence[int]) -> Summary:
+    """What was wrong, with how to see it again; what happened; the answers by status, 0 for none."""
+    logging.disable()  # faults are many and foreseen; what the log says of them has tests of its own
+    wrong: list[str] = []
+    happened: Counter[str] = Counter()
+    statuses: Counter[int] = Counter()
+    for seed in seeds:
+        try:
+            region = simulate(seed)
+        except Exception as fault:
+            raise AssertionError(COMMAND.format(seed)) from fault
+        wrong += [f"{fault} ({COMMAND.format(seed)})" for fault in region.faults]
+        happened += region.happened
+        statuses += region.statuses + Counter({0: region.unanswered})
+    return wrong, happened, statuses
+
+
+@pytest.fixture(autouse=True)
+def _loud_again():
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
+    happened = sum((summary[1] for summary in summaries), Counter())
+    statuses = sum((summary[2] for summary in summaries), Counter())
+    note_statuses(statuses, faults=happened, tried=len(seeds))
+    assert [fault for summary in summaries for fault in summary[0]] == []
+    if len(seeds) > 1:
+        assert min(statuses[status] for status in (200, 400, 401, 403, 429, 503, 0)) > 0
+        assert len(happened) == 7
+
+
+def test_no_promise_is_broken_by_any_seed():
+    only = os.environ.get("KVS_SEED")
+    seeds = range(200) if only is None else [int(only)]
+    assert_nothing_is_wrong(seeds, [simulate_all(seeds)])
+
+
+@pytest.mark.heavy
+def test_no_promise_is_broken_by_ten_thousand_seeds():
+    seeds = range(10_000)
+    parts = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert_nothing_is_wrong(seeds, list(pool.map(simulate_all, parts)))
+
+
+def test_a_seed_brings_the_same_again():
+    logging.disable()
+    assert simulate(7).trace == simulate(7).trace
+    assert simulate(7).trace != simulate(8).trace
+
+
+async def _acknowledge_what_was_given_up(self, keyspace, key, entry):
+    try:
+        await self._network.call(lambda: self._store.put(keyspace, key, entry), may_repeat=False)
+    except BackendError:
+        return
+
+
+async def _admit_one_more(self, bucket, limit, window_ms):
+    store = self._network.store
+    return await self._network.call(lambda: store.charge(bucket, limit + 1, window_ms), may_repeat=True)
+
+
+async def _remember_for_ever(self, keyspace, key):
+    remembered = self.__dict__.setdefault("remembered", {})
+    if (keyspace, key) not in remembered:
+        remembered[keyspace, key] = await self._entries.get(keyspace, key)
+    return remembered[keyspace, key]
+
+
+async def _forget_whose_it_is(self, keyspace, key, entry):
+    for each in [*self.inner.entries._tables, keyspace]:
+        await self.inner.entries.put(each, key, entry)
+    self.stored.add(entry.value)
+
+
+def _count_successes_alone(self, answer):
+    if answer.usage is UsageOutcome.OK:
+        self.usage.count(self.grant.labels, self.call.operation, answer.usage, 0, 0)
+
+
+async def _close_at_once(self, ends_at):
+    self._sockets.close()
+    for connection in self._server.connections:
+        connection.force_close()
+
+
+def _answer_twice(self, data):
+    sent = bytes(data)
+    for _ in range(2):
+        self._back.carry(lambda: self._tell(self.client.feed_data, sent))
+
+
+BROKEN = {
+    "a put that was given up is acknowledged": (_Entries, "put", _acknowledge_what_was_given_up),
+    "a window admits one more": (_Counters, "charge", _admit_one_more),
+    "a replica remembers what it read": (_Entries, "get", _remember_for_ever),
+    "tables are not kept apart": (Store, "put", _forget_whose_it_is),
+    "refusals are not metered": (Reading, "close", _count_successes_alone),
+    "a drain closes connections at once": (Listener, "stop_listening", _close_at_once),
+    "every answer is sent twice": (ServerEnd, "write", _answer_twice),
+}
+
+
+@pytest.mark.parametrize(("where", "what", "broken"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_promise_is_noticed(monkeypatch, where, what, broken):
+    monkeypatch.setattr(where, what, broken)
+    wrong: list[str] = []
+    for seed in range(100):
+        try:
+            wrong += simulate_all([seed])[0]
+        except AssertionError as fault:
+            wrong.append(str(fault))
+        if wrong:
+            return
+    raise AssertionError("nobody noticed")

@@ -1,0 +1,36 @@
+"""Design, HTTP edge: what unauthenticated clients can have a replica hold is bounded, and how much it is."""
+
+import pytest
+
+from tests.support.wire import until
+from tests.system.hostile.crowd import Behaviour, Crowd
+from tests.system.hostile.watch import Watch
+
+PATIENT = {"head_seconds": 60, "body_seconds": 60, "idle_seconds": 60, "write_seconds": 60}
+BEGUN = "POST /v1/put HTTP/1.1\r\nHost: x\r\n"
+WHOLE_BODY = BEGUN + "Content-Length: 100000\r\n\r\n" + "x" * 100_000
+
+
+def lines(number: int, size: int) -> str:
+    return "".join(f"X-{each}: {'y' * size}\r\n" for each in range(number))
+
+
+@pytest.mark.parametrize(
+    ("size", "opening", "most_mib"),
+    [
+        (1_000, BEGUN + lines(100, 140), 100),
+        (1_000, BEGUN + lines(120, 8_000), 100),
+        (500, BEGUN + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + lines(110, 8_000), 100),
+        (1_200, BEGUN + "Content-Length: 131072\r\n\r\n" + "x" * 131_071, 200),
+        (100, WHOLE_BODY * 20, 150),
+    ],
+    ids=["long heads", "endless heads", "endless trailers", "almost whole bodies", "pipelined bodies"],
+)
+async def test_what_is_sent_is_not_kept_without_end(start, size, opening, most_mib):
+    process = start(edge=PATIENT)
+    async with Watch(process) as watch, Crowd(process.urls["data"], size, Behaviour(opening)):
+        probed = watch.probes
+        await until(lambda: watch.probes > probed + 8, 15)
+
+    assert watch.grown_mib < most_mib
+    assert watch.failed_probes == []

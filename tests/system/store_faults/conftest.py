@@ -1,0 +1,3 @@
+from tests.backends.dynamodb.conftest import environment
+
+__all__ = ["environment"]
