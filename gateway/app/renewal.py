@@ -58,7 +58,7 @@ class Renewal(Struct):
         self.pipeline.renew(renewed.callers.policy, build_table_token(renewed.settings, self.bindings))
         self.credential_calls.issuer = renewed.callers.issuer
         self.control.renew(renewed.settings.control.tokens)
-        self.declared.renew(renewed.declared)
+        self.declared.replace(renewed.declared)
         self.directory.changed.set()
         self.settings = renewed.settings
         return self._left_alone(renewed.file)

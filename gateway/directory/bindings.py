@@ -1,9 +1,24 @@
-"""Bindings as the data plane sees them: cached, with a bound on how stale they may be.
+"""From a table token to its binding, as the data plane asks for it: from the cache, or by a lookup.
 
-A binding read from the store is used for `cache_ttl_ms` and then read again, by
-one request however many wait for it. A token never changes its app, so only the
-app's record is read again, and decoded only if it was changed. While the store is down, what was known
-keeps working for `stale_ttl_ms` after it would have been read again; unknown tokens get AuthUnavailable.
+A lookup reads the token's pointer and then the app's document. A token never changes its app, so a binding
+that was cached costs one read of the document when it is looked up again, and nothing is decoded unless
+the document has another version. Concurrent lookups of one token are one (single flight).
+
+Changes that are made through this replica are in effect when their call returns; those of other
+replicas within `cache_ttl_ms`. The race to be excluded is a lookup that read the document before the change
+and finishes after it: it must neither answer a call that began after the change, nor be cached.
+
+- Every change counts `_changes` up and notes the count under its app environment, in `_changed_at`. A lookup
+  notes the count before it reads. If its app was changed since, it may have read what was there before
+  and is made again (for the calls that have waited for it, too).
+- Which app a lookup is about is not known before it ends. So a change detaches all lookups in flight: no
+  later call joins one, and none of them is cached. Lookups of other apps still answer those who
+  wait for them; they cost one more lookup later.
+
+While the store is down, a cached binding is used until `stale_ttl_ms` after it would have been looked up, and
+the store is asked once a second per token. So a change that failed only expires the bindings of its app:
+it may have been applied, therefore the store is asked first; it may be the store that is down, and
+then a failed change must not end what is served without one.
 """
 
 import asyncio
@@ -14,6 +29,7 @@ from msgspec import Struct
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import RecordStore
+from gateway.directory.cache import BindingCache, CachedBinding
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, decode, token_name
 from gateway.directory.tokens import digest_of, is_well_formed
@@ -24,6 +40,7 @@ _CACHED_BINDINGS = 100_000
 _CACHED_UNKNOWN = 10_000
 _RETRY_MS = 1000
 _MAX_LOOKUPS = 3
+"""Of one call: an app that is changed without pause must not keep it waiting for ever."""
 
 
 class CacheCounts(Struct):
@@ -32,39 +49,6 @@ class CacheCounts(Struct):
     hits: int = 0
     misses: int = 0
     stale: int = 0
-
-
-class _Known(Struct):
-    """`version` is that of the app's record."""
-
-    binding: Binding
-    version: str
-    fresh_until_ms: int
-    stale_until_ms: int
-
-
-class _KnownBindings(LRUCache[bytes, _Known]):
-    """What is known, by token digest and by app environment."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self._digests: dict[Environment, set[bytes]] = {}
-
-    def digests_of(self, environment: Environment) -> list[bytes]:
-        """The tokens that are known of an app environment."""
-        return list(self._digests.get(environment, ()))
-
-    def __setitem__(self, digest: bytes, known: _Known) -> None:
-        super().__setitem__(digest, known)
-        self._digests.setdefault(known.binding.environment, set()).add(digest)
-
-    def __delitem__(self, digest: bytes) -> None:
-        environment = self[digest].binding.environment
-        super().__delitem__(digest)
-        digests = self._digests[environment]
-        digests.discard(digest)
-        if not digests:
-            del self._digests[environment]
 
 
 class CachedBindings:
@@ -86,15 +70,15 @@ class CachedBindings:
         self._default_limit = default_limit
         self._cache_ttl_ms = cache_ttl_ms
         self._stale_ttl_ms = stale_ttl_ms
-        self._known = _KnownBindings(_CACHED_BINDINGS)
+        self._cache = BindingCache(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
-        self._reading: dict[bytes, asyncio.Task[Binding | None]] = {}
+        self._lookups: dict[bytes, asyncio.Task[Binding | None]] = {}
         self._changes = 0
         self._changed_at: dict[Environment, int] = {}
         self.counts = CacheCounts()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._cache)
 
     async def resolve(self, token: bytes) -> Binding | None:
         """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
@@ -102,101 +86,98 @@ class CachedBindings:
         binding = self._declared.bindings.get(digest)
         if binding is not None:
             return binding
-        known = self._known.get(digest)
-        if known is not None and self._clock.monotonic_ms() < known.fresh_until_ms:
+        cached = self._cache.get(digest)
+        if cached is not None and self._clock.monotonic_ms() < cached.fresh_until_ms:
             self.counts.hits += 1
-            return self._unless_ended(known.binding)
-        if known is None and not is_well_formed(token):
+            return self._unless_ended(cached.binding)
+        if cached is None and not is_well_formed(token):
             return None
-        return self._unless_ended(await self._read_or_stale(digest, known))
+        return self._unless_ended(await self._look_up_or_serve_stale(digest, cached))
 
-    def forget(self, environment: Environment) -> None:
-        """Let nothing known of this app environment be used again: it was changed here, just now."""
-        for digest in self._known.digests_of(environment):
-            del self._known[digest]
-        self._note_change(environment)
+    def invalidate(self, environment: Environment) -> None:
+        """Drop what is cached of an app environment: it was changed through this replica, just now."""
+        self._cache.invalidate(environment)
+        self._detach_lookups(environment)
 
-    def doubt(self, environment: Environment) -> None:
-        """Ask the store before anything known is used: a change failed, and may have been applied."""
-        for digest in self._known.digests_of(environment):
-            self._known[digest].fresh_until_ms = 0
-        self._note_change(environment)
+    def expire(self, environment: Environment) -> None:
+        """Look up what is cached of an app environment before it is used: a change of it failed here."""
+        self._cache.expire(environment)
+        self._detach_lookups(environment)
 
-    def _note_change(self, environment: Environment) -> None:
-        """What is being read now will neither be joined nor kept."""
+    def _detach_lookups(self, environment: Environment) -> None:
         self._changes += 1
         self._changed_at[environment] = self._changes
-        self._reading.clear()
+        self._lookups.clear()
 
     def _unless_ended(self, binding: Binding | None) -> Binding | None:
         if binding is None or binding.valid_until_ms is None:
             return binding
         return binding if self._clock.wall_ms() < binding.valid_until_ms else None
 
-    async def _read_or_stale(self, digest: bytes, known: _Known | None) -> Binding | None:
+    async def _look_up_or_serve_stale(self, digest: bytes, cached: CachedBinding | None) -> Binding | None:
         now_ms = self._clock.monotonic_ms()
-        if known is None and self._unknown_until_ms.get(digest, 0) > now_ms:
+        if cached is None and self._unknown_until_ms.get(digest, 0) > now_ms:
             self.counts.hits += 1
             return None
         try:
-            return await self._read_current(digest)
+            return await self._look_up_current(digest)
         except BackendError as error:
-            known = self._known.get(digest)
-            if known is None or known.stale_until_ms <= now_ms:
+            cached = self._cache.get(digest)  # again: it may have been invalidated meanwhile
+            if cached is None or cached.stale_until_ms <= now_ms:
                 raise AuthUnavailable from error
-            known.fresh_until_ms = min(now_ms + _RETRY_MS, known.stale_until_ms)
+            cached.fresh_until_ms = min(now_ms + _RETRY_MS, cached.stale_until_ms)
             self.counts.stale += 1
-            return known.binding
+            return cached.binding
 
-    async def _read_current(self, digest: bytes) -> Binding | None:
-        """What the store says; a lookup whose own app was changed here meanwhile is made again."""
+    async def _look_up_current(self, digest: bytes) -> Binding | None:
+        """The binding as the store has it, made after every change of its app that is known here."""
         for _ in range(_MAX_LOOKUPS):
             changes = self._changes
-            binding = await self._read_once(digest)
+            binding = await self._join_lookup(digest)
             if binding is None or self._changed_at.get(binding.environment, 0) <= changes:
                 break
         return binding
 
-    async def _read_once(self, digest: bytes) -> Binding | None:
-        reading = self._reading.get(digest)
-        if reading is None:
+    async def _join_lookup(self, digest: bytes) -> Binding | None:
+        """The lookup of this token that is in flight, or a new one; it outlives a call that is cancelled."""
+        lookup = self._lookups.get(digest)
+        if lookup is None:
             self.counts.misses += 1
-            reading = self._reading[digest] = asyncio.create_task(self._read_and_keep(digest))
-        return await asyncio.shield(reading)
+            lookup = self._lookups[digest] = asyncio.create_task(self._look_up_and_cache(digest))
+        return await asyncio.shield(lookup)
 
-    async def _read_and_keep(self, digest: bytes) -> Binding | None:
+    async def _look_up_and_cache(self, digest: bytes) -> Binding | None:
+        """Caches nothing if a change detached this lookup: another one may be in its place by then."""
+        lookup = asyncio.current_task()
         try:
-            version, binding = await self._read(digest)
-            if self._reading.get(digest) is asyncio.current_task():
-                self._keep(digest, version, binding)
+            version, binding = await self._look_up(digest)
+            if self._lookups.get(digest) is lookup:
+                self._put(digest, version, binding)
             return binding
         finally:
-            if self._reading.get(digest) is asyncio.current_task():
-                del self._reading[digest]
+            if self._lookups.get(digest) is lookup:
+                del self._lookups[digest]
 
-    async def _read(self, digest: bytes) -> tuple[str, Binding | None]:
-        """The binding, and the version of the record that says so."""
-        known, sha256 = self._known.get(digest), digest.hex()
-        environment = await self._environment_of(sha256) if known is None else known.binding.environment
+    async def _look_up(self, digest: bytes) -> tuple[str, Binding | None]:
+        """The binding, and the version of the document that says so."""
+        cached, sha256 = self._cache.get(digest), digest.hex()
+        environment = await self._environment_of(sha256) if cached is None else cached.binding.environment
         record = None if environment is None else await self._records.read(app_name(environment))
         if record is None:
             return "", None
-        if known is not None and known.version == record.version:
-            return record.version, known.binding
+        if cached is not None and cached.version == record.version:
+            return record.version, cached.binding
         return record.version, binding_of(decode(record, AppRecord), sha256, self._default_limit)
 
     async def _environment_of(self, sha256: str) -> Environment | None:
         pointer = await self._records.read(token_name(sha256))
         return None if pointer is None else decode(pointer, TokenRecord).environment
 
-    def _keep(self, digest: bytes, version: str, binding: Binding | None) -> None:
+    def _put(self, digest: bytes, version: str, binding: Binding | None) -> None:
         fresh_until_ms = self._clock.monotonic_ms() + self._cache_ttl_ms
         stale_until_ms = fresh_until_ms + self._stale_ttl_ms
-        known = self._known.get(digest)
         if binding is None:
-            self._known.pop(digest, None)
+            self._cache.pop(digest, None)
             self._unknown_until_ms[digest] = fresh_until_ms
-        elif known is not None and known.binding is binding:
-            known.fresh_until_ms, known.stale_until_ms = fresh_until_ms, stale_until_ms
         else:
-            self._known[digest] = _Known(binding, version, fresh_until_ms, stale_until_ms)
+            self._cache[digest] = CachedBinding(binding, version, fresh_until_ms, stale_until_ms)

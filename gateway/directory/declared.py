@@ -1,4 +1,4 @@
-"""Apps from the configuration file: replaced when the file changes, never in the store."""
+"""Apps that the configuration file declares: never in the store, replaced as a whole by a reload."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -18,8 +18,8 @@ class DeclaredApps:
             for table in app.tables
         }
 
-    def renew(self, others: "DeclaredApps") -> None:
-        """Hold what `others` hold."""
+    def replace(self, others: "DeclaredApps") -> None:
+        """Hold what `others` hold, from the next lookup on."""
         self._apps, self.bindings = others._apps, others.bindings  # noqa: SLF001 - of its own kind
 
     def find(self, environment: Environment) -> AppRecord | None:
@@ -32,5 +32,5 @@ class DeclaredApps:
 
 
 def declared_table_id(environment: Environment, table_name: str) -> str:
-    """The same for every replica and every start, so that entries survive both."""
+    """The same for every replica and after every start, so that entries outlive both (D33)."""
     return f"decl_{sha256(f'{environment}/{table_name.upper()}'.encode()).hexdigest()[:32]}"

@@ -13,7 +13,10 @@ from gateway.domain.model import Environment
 
 
 class Directory:
-    """Every rule of the control plane. Each change is in force on this replica when the call returns."""
+    """Every rule of the control plane. A change is in effect on this replica when its call returns.
+
+    `changed` is set by each change, for what follows the directory in the background.
+    """
 
     def __init__(self, declared: DeclaredApps, managed: ManagedApps, bindings: CachedBindings) -> None:
         self._declared = declared
@@ -26,7 +29,7 @@ class Directory:
         return self._declared.find(environment) or await self._managed.find(environment)
 
     async def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:
-        """Every app environment; where a managed app was later declared, the declared one counts."""
+        """Every app environment; a declared app takes precedence over a managed one of its name (D33)."""
         for app in self._declared.all(org):
             yield app
         async for app in self._managed.all(org):
@@ -81,9 +84,9 @@ class Directory:
             yield
         except ControlRefusal:  # nothing was changed
             raise
-        except BaseException:
-            self._bindings.doubt(environment)
+        except BaseException:  # cancelled, too: the swap may have been applied
+            self._bindings.expire(environment)
             self.changed.set()
             raise
-        self._bindings.forget(environment)
+        self._bindings.invalidate(environment)
         self.changed.set()

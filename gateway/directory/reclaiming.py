@@ -1,4 +1,17 @@
-"""Space of deleted tables, given back in the background; what a crash interrupts, the next round resumes."""
+"""The space of deleted tables, given back in the background: the reader of the intents that `changes` writes.
+
+An intent is read in one of three states:
+
+- The table is in its app's document: the deletion has not swapped yet, or crashed before it did. After an
+  hour it has crashed, and the intent is dropped.
+- The table is gone: it is purged at once, which gives back nearly everything.
+- It is gone, and for longer than any binding stays cached and any call takes: it is purged again, and the
+  intent is dropped. Until then a replica may serve the table out of its cache, and a put that it began in
+  time may reach the store after the first purge. Table ids are never used twice (D28), so no purge can
+  meet entries of another table.
+
+Every step can be repeated: what a crash interrupts, the next round resumes, on any replica.
+"""
 
 import logging
 
@@ -22,10 +35,10 @@ class Reclaimer:
         self._records = records
         self._entries = entries
         self._clock = clock
-        self._settled_after_ms = cache_ttl_ms + _SLOWEST_CALL_MS
+        self._last_write_ms = cache_ttl_ms + _SLOWEST_CALL_MS
 
     async def run(self) -> None:
-        """Work off every intent. A store failure ends the round; the next one starts over."""
+        """One round through all intents. A failure of the store ends the round; the next one starts over."""
         try:
             intents = [intent async for intent in self._records.list(RECLAIMS)]
             for name, record in intents:
@@ -34,14 +47,13 @@ class Reclaimer:
             log.warning("reclaiming waits for the store", extra={"fields": {"cause": type(error).__name__}})
 
     async def _reclaim(self, name: str, record: Record) -> None:
-        """Purge at once, and again when no replica can still be writing under a binding it remembers."""
         intent = decode(record, ReclaimRecord)
         age_ms = self._clock.wall_ms() - intent.requested_at_ms
         table_id = name.removeprefix(RECLAIMS)
         if await self._is_alive(intent, table_id):
             if age_ms > _ABANDONED_AFTER_MS:
                 await self._records.swap(name, None, record.version)
-        elif age_ms > self._settled_after_ms:
+        elif age_ms > self._last_write_ms:
             await self._entries.purge(Keyspace(table_id))
             await self._records.swap(name, None, record.version)
         elif not intent.is_purged:

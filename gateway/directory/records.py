@@ -1,9 +1,10 @@
 """The directory's documents, and the bindings that are made of them.
 
-app/{org}/{app}/{env}    an AppRecord: the whole truth about one app environment, tables included,
-                         so that every rule about them holds by one compare-and-swap
-token/{sha256}           a TokenRecord: which app environment to ask; proves nothing by itself
-reclaim/{table id}       a ReclaimRecord: entries that may be removed once no app has the table
+app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
+token/{sha256}           a TokenRecord: the pointer from a token to its app environment
+reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a table
+
+What may be relied on in which order is said in `changes`.
 """
 
 from typing import TypeVar
@@ -40,6 +41,11 @@ class TableRecord(Struct, frozen=True):
     created_at_ms: int | None = None
     updated_at_ms: int | None = None
 
+    @property
+    def token_digests(self) -> set[str]:
+        """The SHA-256 of its token and of those that still work beside it."""
+        return {self.token_sha256, *(token.sha256 for token in self.retiring)}
+
 
 class AppRecord(Struct, frozen=True):
     """One app environment. `suspended` is the operator's word; `active` is what the data plane obeys."""
@@ -64,10 +70,7 @@ class TokenRecord(Struct, frozen=True):
 
 
 class ReclaimRecord(Struct, frozen=True):
-    """The intent to delete a table, written before the table is removed from its app.
-
-    `is_purged`: once already; a second time is due when no replica can be writing any more.
-    """
+    """The intent to give back the space of a table. `is_purged`: once already; a second purge is due."""
 
     environment: Environment
     requested_at_ms: int
@@ -109,7 +112,7 @@ def labels_of(app: AppRecord, table: TableRecord) -> TenantLabels:
 def bind(
     app: AppRecord, table: TableRecord, default_limit: int, valid_until_ms: int | None = None
 ) -> Binding:
-    """What a token of `table` stands for. Names of buckets cannot collide: a table id holds no slash."""
+    """What a token of `table` stands for. Buckets of apps and of tables differ: a table id holds no slash."""
     budgets = [Budget(str(app.environment), app.requests_per_minute or default_limit)]
     if table.minute_limit is not None:
         budgets.append(Budget(table.id, table.minute_limit))

@@ -135,7 +135,7 @@ async def test_changes_of_other_apps_do_not_make_a_lookup_begin_again(region, re
     lookup = asyncio.create_task(replica.knows(token))
     await asyncio.sleep(0)
     for number in range(100):
-        replica.bindings.forget(Environment("acme", f"app-{number}", "production"))
+        replica.bindings.invalidate(Environment("acme", f"app-{number}", "production"))
     region.faults.gate.set()
     assert await lookup
     assert region.faults.count("read") == 2
