@@ -1,18 +1,14 @@
 """Connections of the gateway without a kernel: requests go in as bytes, answers are kept."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
-
-from aiohttp.web_protocol import RequestHandler
 
 from gateway.app import App
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Operation
-from gateway.http.messages import HttpRequest, HttpResponse
-from gateway.http.server import EdgeServer
-
-Handler = Callable[[HttpRequest], Awaitable[HttpResponse]]
+from gateway.http.connection import Connection
+from gateway.http.messages import Handler
+from gateway.http.service import Service
 
 
 class _Wire(asyncio.Transport):
@@ -53,7 +49,7 @@ class _Wire(asyncio.Transport):
 class SilentConnection:
     """One connection, asked one thing at a time."""
 
-    def __init__(self, protocol: RequestHandler) -> None:
+    def __init__(self, protocol: Connection) -> None:
         self.protocol = protocol
         self._wire = _Wire()
         protocol.connection_made(self._wire)
@@ -72,8 +68,8 @@ class SilentConnection:
 
 def open_connection(app: App, handler: Handler) -> SilentConnection:
     """To be used in the loop that the app runs in."""
-    server = EdgeServer(handler, app.data_responder, app.settings.edge, app.data.count_refusal)
-    return SilentConnection(server())
+    service = Service(handler, app.settings.edge, app.clock, count_refusal=app.data.count_refusal)
+    return SilentConnection(Connection(service))
 
 
 def call_of(request: bytes, operation: Operation) -> Call:

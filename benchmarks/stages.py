@@ -30,7 +30,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put
 from gateway.domain.rules import Limits
-from gateway.http.messages import HttpRequest, HttpResponse
+from gateway.http.messages import Handler, Request, Response
 
 AT_ONCE = 64
 _REPETITIONS = 5
@@ -59,8 +59,8 @@ async def _stages(app: App, settings: Settings, operation: Operation, calls: int
     figures = await _policies(app, settings, call, calls)
     answer = Answer(200, exchange.body)
 
-    async def constant(request: HttpRequest) -> HttpResponse:
-        return app.data_responder.respond(request, answer)
+    async def constant(_: Request) -> Response:
+        return Response(answer)
 
     figures["pipeline"] = await _awaited(lambda: app.renewal.pipeline.serve(call), calls)
     figures["edge"] = await _through(app, constant, exchange, calls)
@@ -139,9 +139,7 @@ async def _at_once(workers: Sequence[Work], calls: int) -> float:
     return min(figures) / (times * len(workers)) * 1e6
 
 
-async def _through(
-    app: App, handler: Callable[[HttpRequest], Awaitable[HttpResponse]], exchange: Exchange, calls: int
-) -> float:
+async def _through(app: App, handler: Handler, exchange: Exchange, calls: int) -> float:
     connections = [open_connection(app, handler) for _ in range(AT_ONCE)]
     await asyncio.sleep(0)
     figure = await _at_once([partial(each.answer_to, exchange.request) for each in connections], calls)

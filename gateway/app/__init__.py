@@ -16,7 +16,7 @@ from gateway.controlplane.calls import AppCalls, CredentialCalls, TableCalls
 from gateway.controlplane.handler import ControlEdge
 from gateway.controlplane.runtime import Runtime
 from gateway.dataplane.execution import Executor, Meter, OpenMeter
-from gateway.dataplane.handler import DataEdge, Respond
+from gateway.dataplane.handler import DataEdge
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
@@ -26,8 +26,7 @@ from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
-from gateway.http.responses import Responder
-from gateway.http.server import Handler
+from gateway.http.messages import Handler
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.tracing.opening import Tracing, open_tracing
@@ -48,9 +47,6 @@ class App(Struct, frozen=True):
     handle_data: Handler
     ops: OpsEdge
     control: ControlEdge
-    data_responder: Responder
-    side_responder: Responder
-    scrape_responder: Responder
     health: Health
     directory: Directory
     reclaimer: Reclaimer
@@ -78,21 +74,17 @@ async def build_app(
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
     meter = tracing.meter(Meter(usage))
     pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, meter=meter)
-    data_responder, side_responder, scrape_responder = (Responder(settings.edge, clock) for _ in range(3))
-    data = _data(settings, pipeline, tracing.responder(data_responder), metrics)
+    data = _data(settings, pipeline, metrics)
     credential_calls = CredentialCalls(callers.issuer)
-    control = _control(settings, directory, credential_calls, side_responder)
+    control = _control(settings, directory, credential_calls)
     _watch(metrics, bindings, usage, health, started_seconds=clock.wall_ms() / 1000)
     return App(
         settings=settings,
         clock=clock,
         data=data,
         handle_data=tracing.handler(data.handle),
-        ops=OpsEdge(health, Exposition(usage, metrics), side_responder, scrape_responder),
+        ops=OpsEdge(health, Exposition(usage, metrics)),
         control=control,
-        data_responder=data_responder,
-        side_responder=side_responder,
-        scrape_responder=scrape_responder,
         health=health,
         directory=directory,
         reclaimer=Reclaimer(stores.records, stores.entries, clock, _ms(settings.directory.cache_ttl_seconds)),
@@ -155,10 +147,9 @@ def _usage(settings: Settings, clock: Clock) -> Usage:
     )
 
 
-def _data(settings: Settings, pipeline: Pipeline, responder: Respond, metrics: ServiceMetrics) -> DataEdge:
+def _data(settings: Settings, pipeline: Pipeline, metrics: ServiceMetrics) -> DataEdge:
     return DataEdge(
         pipeline=pipeline,
-        responder=responder,
         metrics=metrics,
         settings=settings.edge,
         body_bytes=settings.limits.body_bytes,
@@ -182,9 +173,7 @@ def _rate_limit(settings: Settings, clock: Clock, stores: Stores) -> GrantCharge
     return LenientRateLimit(strict) if settings.rate_limit.on_failure == "allow" else strict
 
 
-def _control(
-    settings: Settings, directory: Directory, credential_calls: CredentialCalls, responder: Responder
-) -> ControlEdge:
+def _control(settings: Settings, directory: Directory, credential_calls: CredentialCalls) -> ControlEdge:
     runtime = Runtime(
         public_url=settings.public_url,
         region=settings.region,
@@ -202,7 +191,6 @@ def _control(
     return ControlEdge(
         tokens=settings.control.tokens,
         routes=[route for group in calls for route in group.routes],
-        responder=responder,
         settings=settings.edge,
     )
 

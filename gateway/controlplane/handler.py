@@ -24,8 +24,7 @@ from gateway.domain.errors import (
 from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import read_body
-from gateway.http.messages import HttpRequest, HttpResponse
-from gateway.http.responses import Responder
+from gateway.http.messages import Request, Response
 from gateway.observability.logs import describe_fault, report_fault
 
 log = logging.getLogger("kvs.control")
@@ -56,19 +55,16 @@ Routes = Sequence[tuple[str, dict[str, Endpoint]]]
 class ControlEdge:
     """Serves `routes`: a path pattern whose groups are its variable parts, and an endpoint per method."""
 
-    def __init__(
-        self, *, tokens: Sequence[str], routes: Routes, responder: Responder, settings: EdgeSettings
-    ) -> None:
+    def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:
         self.renew(tokens)
         self._routes = [(re.compile(pattern), methods) for pattern, methods in routes]
-        self._responder = responder
         self._settings = settings
 
     def renew(self, tokens: Sequence[str]) -> None:
         """Take these tokens, and no others."""
         self._tokens = [token.encode() for token in tokens]
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
+    async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
         try:
             answer = await self._answer(request)
@@ -80,15 +76,15 @@ class ControlEdge:
         except Exception as fault:
             report_fault(log, fault)
             answer = refuse(InternalError())
-        return self._responder.respond(request, answer)
+        return Response(answer)
 
-    async def _answer(self, request: HttpRequest) -> Answer:
+    async def _answer(self, request: Request) -> Answer:
         token_number = self._authorize(request.headers)
         endpoint, parts, query = self._route(request)
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
-            who = {"control_token": token_number, "peer": request.protocol.peer, "request_id": request.id}
+            who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
         return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
 
@@ -103,7 +99,7 @@ class ControlEdge:
             raise InvalidToken
         return matches.index(True) + 1
 
-    def _route(self, request: HttpRequest) -> tuple[Endpoint, tuple[str, ...], str]:
+    def _route(self, request: Request) -> tuple[Endpoint, tuple[str, ...], str]:
         path, _, query = request.target.decode("latin-1").partition("?")
         for pattern, methods in self._routes:
             match = pattern.fullmatch(path)

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable
 from random import random
 from time import perf_counter
-from typing import Protocol
 
 from gateway.config.settings import EdgeSettings
 from gateway.dataplane.pipeline import Pipeline
@@ -21,7 +20,7 @@ from gateway.domain.errors import (
 )
 from gateway.domain.model import Call, Operation, TenantLabels
 from gateway.http.body import arrived_body, read_body
-from gateway.http.messages import HttpRequest, HttpResponse
+from gateway.http.messages import Request, Response
 from gateway.observability.catalogue import REQUESTS_IN_FLIGHT
 from gateway.observability.logs import LineBudget, report_fault
 from gateway.observability.metrics import OTHER_OPERATION, ServiceMetrics
@@ -33,14 +32,6 @@ FAILURE_LINES_PER_SECOND = 20
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
-class Respond(Protocol):
-    """Puts answers on the wire."""
-
-    def respond(self, request: HttpRequest, answer: Answer) -> HttpResponse:
-        """The response to a request."""
-        ...
-
-
 class DataEdge:
     """Serves calls."""
 
@@ -48,14 +39,12 @@ class DataEdge:
         self,
         *,
         pipeline: Pipeline,
-        responder: Respond,
         metrics: ServiceMetrics,
         settings: EdgeSettings,
         body_bytes: int,
         access_share: float,
     ) -> None:
         self._pipeline = pipeline
-        self._responder = responder
         self._metrics = metrics
         self._settings = settings
         self._body_bytes = body_bytes
@@ -84,7 +73,7 @@ class DataEdge:
         """Account for what was refused before it was a request."""
         self._metrics.answered(OTHER_OPERATION, refusal.status, refusal.code, 0.0)
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
+    async def handle(self, request: Request) -> Response:
         """Answer one request of the data listener."""
         started = perf_counter()
         operation = ROUTES.get(request.target) or ROUTES.get(request.path)
@@ -93,11 +82,11 @@ class DataEdge:
         self._tasks.add(request.task)
         try:
             operation_asked = self._route(request, operation)
-            if request.content.is_eof():
+            if request.body.is_eof():
                 body = arrived_body(request, self._body_bytes)
             else:
                 body = await self._read_body(request)
-            call = Call(operation_asked, request.target, request.headers, body, request.protocol.peer)
+            call = Call(operation_asked, request.target, request.headers, body, request.peer)
             answer, tenant = await self._pipeline.serve(call)
         except Refusal as refusal:
             answer = refuse(refusal)
@@ -115,9 +104,9 @@ class DataEdge:
         if answer.status >= 500 or (self._access_share and random() < self._access_share):  # noqa: S311
             operation_name = operation or OTHER_OPERATION
             self._log(request, operation_name, call=call, answer=answer, tenant=tenant, seconds=seconds)
-        return self._responder.respond(request, answer)
+        return Response(answer)
 
-    def _route(self, request: HttpRequest, operation: Operation | None) -> Operation:
+    def _route(self, request: Request, operation: Operation | None) -> Operation:
         """The operation that was asked for, if it can be asked for like this and now."""
         self._refuse_overload()
         if operation is None:
@@ -129,7 +118,7 @@ class DataEdge:
             raise BadRequest
         return operation
 
-    async def _read_body(self, request: HttpRequest) -> bytes:
+    async def _read_body(self, request: Request) -> bytes:
         """Bodies that are still on their way have slots of their own, so that slow ones cannot take all."""
         if self._reading >= self._settings.max_in_flight:
             raise Overloaded
@@ -147,7 +136,7 @@ class DataEdge:
 
     def _log(
         self,
-        request: HttpRequest,
+        request: Request,
         operation: str,
         *,
         call: Call | None,

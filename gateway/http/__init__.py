@@ -1,13 +1,12 @@
-"""The three HTTP listeners. Only here is aiohttp known.
+"""HTTP on every listener: bytes to requests, responses to bytes. Only here is aiohttp known.
 
-server        the connections of one listener, and their cap
-connection    deadlines for heads, idle and unread ones; parser errors as JSON
-framing       a bound on heads, and on what frames a body
+messages      a request and a response as values, and a response on the wire
+parsing       bytes to messages, by aiohttp's parser
+body          a request's body, read within its bounds
+connection    one client: its requests in, its responses out
+sending       the sending side of a connection, and its end
+deadline      what a connection waits for has to come in time
+service       what all connections of one listener share, and how many there may be
+listener      a listening socket: opened, closed to new connections, closed for good
 handover      leaving a port to the replicas that share it
-exchange      a request, its id, and its response
-reading       a request's body
-responding    answers as responses
-data          `POST /v1/put|get|delete`: stages 1 and 2, then the pipeline
-ops           liveness, readiness, metrics
-control       table and app management
 """

@@ -5,11 +5,13 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import ControlListener, DataListener, OpsListener
+from gateway.http.connection import Connection
 from gateway.http.handover import leave_port
-from gateway.http.server import EdgeServer
+from gateway.http.service import Service
 
 _BACKLOG = 4096
 _POLL_SECONDS = 0.02
@@ -24,13 +26,13 @@ class Listener:
 
     def __init__(
         self,
-        server: EdgeServer,
+        service: Service,
         sockets: asyncio.Server,
         certificate: ShownCertificate | None,
         *,
         shares_port: bool,
     ) -> None:
-        self._server = server
+        self._service = service
         self._sockets = sockets
         self.certificate = certificate
         self._shares_port = shares_port
@@ -41,6 +43,11 @@ class Listener:
         scheme = "http" if self.certificate is None else "https"
         host, port = self._sockets.sockets[0].getsockname()[:2]
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+    @property
+    def connection_count(self) -> int:
+        """How many connections are open."""
+        return len(self._service.connections)
 
     async def stop_listening(self, ends_at: float) -> None:
         """No new connections. Idle ones are closed; requests on their way may arrive for a moment.
@@ -54,15 +61,27 @@ class Listener:
         self._sockets.close()
         waiting = [connection for each in sockets for connection in _accept_waiting(each)]
         await self._serve(waiting)
-        self._server.close_idle(spare_expectant=True)
+        for connection in list(self._service.connections):
+            if not connection.awaits_head:
+                connection.close_if_idle()
         moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
-        await _until(lambda: not self._server.expects_heads, min(moment_ends_at, ends_at))
+        await _until(lambda: not self._service.awaits_heads, min(moment_ends_at, ends_at))
 
     async def close(self) -> None:
         """Let what is being written leave, then close every connection."""
         self._sockets.close()
-        self._server.close_idle()
-        await self._server.shutdown(_FLUSH_SECONDS / 2)  # aiohttp waits for that long twice
+        connections = list(self._service.connections)
+        for connection in connections:
+            connection.close_if_idle()
+            connection.stop_lingering()
+        ends_at = asyncio.get_running_loop().time() + _FLUSH_SECONDS
+        await _until(lambda: not self._service.connections, ends_at)
+        for connection in connections:
+            connection.abort()
+        tasks = list(self._service.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, waiting: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
@@ -70,27 +89,27 @@ class Listener:
         handshake_seconds = None if context is None else _LATE_HEAD_SECONDS
         connections = [
             loop.connect_accepted_socket(
-                self._server, each, ssl=context, ssl_handshake_timeout=handshake_seconds
+                partial(Connection, self._service), each, ssl=context, ssl_handshake_timeout=handshake_seconds
             )
             for each in waiting
         ]
         await asyncio.gather(*connections, return_exceptions=True)
 
 
-async def open_listener(server: EdgeServer, where: Where) -> Listener:
-    """Listen. A TLS handshake has as long as a request's head."""
+async def open_listener(where: Where, service: Service) -> Listener:
+    """Listen. A TLS handshake has as long as a request's head. Raises OSError."""
     reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
     certificate = None if tls is None else ShownCertificate(tls)
     sockets = await asyncio.get_running_loop().create_server(
-        server,
+        partial(Connection, service),
         where.host,
         where.port,
         backlog=_BACKLOG,
         reuse_port=reuse_port or None,
         ssl=None if certificate is None else certificate.context,
-        ssl_handshake_timeout=None if certificate is None else server.settings.head_seconds,
+        ssl_handshake_timeout=None if certificate is None else service.settings.head_seconds,
     )
-    return Listener(server, sockets, certificate, shares_port=reuse_port)
+    return Listener(service, sockets, certificate, shares_port=reuse_port)
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:

@@ -1,51 +1,63 @@
-"""A request and its response as this edge sees them, in place of aiohttp's own classes.
-
-Measured, aiohttp's request and response objects cost as much as all policies
-together. Its server asks of both only what these two offer.
-"""
+"""Requests and responses as values: a request as the parser gave it, a response before it is on the wire."""
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
 from random import getrandbits
-from typing import TYPE_CHECKING
 
-from aiohttp import HttpVersion11, StreamReader
-from aiohttp.http_parser import RawRequestMessage
+from aiohttp import StreamReader
+from aiohttp.http import HttpVersion10, HttpVersion11, RawRequestMessage
 from msgspec import Struct
 
+from gateway.domain.answers import Answer, refuse
+from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
-
-if TYPE_CHECKING:
-    from gateway.http.connection import EdgeProtocol
 
 _REQUEST_ID = b"x-request-id"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
-class HttpRequest:
-    """One request as the parser gave it: `target` is the bytes on the wire, `content` the body's stream.
+class Request:
+    """One request. `target` is the bytes on the wire, `body` the stream of its body, `task` serves it.
 
-    `id` is the client's own if that is 1 to 128 visible ASCII characters, else a new one.
+    `id` is the client's own if that is 1 to 128 visible ASCII characters, else a new one. `invite` asks the
+    client for its body (`100 Continue`).
     """
 
-    __slots__ = ("content", "headers", "id", "keep_alive", "method", "protocol", "target", "task", "version")
+    __slots__ = (
+        "body",
+        "headers",
+        "id",
+        "invite",
+        "keep_alive",
+        "method",
+        "peer",
+        "target",
+        "task",
+        "version",
+    )
 
     def __init__(
         self,
-        message: RawRequestMessage,
-        content: StreamReader,
-        protocol: "EdgeProtocol",
+        head: RawRequestMessage,
+        body: StreamReader,
+        *,
+        peer: str,
+        invite: Callable[[], None],
         task: "asyncio.Task[None]",
     ) -> None:
-        self.method = message.method
-        self.target = message.path.encode("utf-8", "surrogateescape")
-        self.headers = Headers(message.raw_headers)
+        self.method = head.method
+        self.target = head.path.encode("utf-8", "surrogateescape")
+        self.headers = Headers(head.raw_headers)
         self.id = _request_id_of(self.headers)
-        self.version = message.version
-        self.keep_alive = not message.should_close and message.version >= HttpVersion11
-        self.content = content
-        self.protocol = protocol
+        self.version = head.version
+        self.keep_alive = not head.should_close and head.version == HttpVersion11
+        self.body = body
+        self.peer = peer
+        self.invite = invite
         self.task = task
 
     @property
@@ -53,15 +65,38 @@ class HttpRequest:
         """The target without its query."""
         return self.target.partition(b"?")[0]
 
-    def _finish(self) -> None:
-        """aiohttp: the handler is done."""
+    @property
+    def awaits_invitation(self) -> bool:
+        """Whether the client sends its body only when it is asked to (RFC 9110, section 10.1.1)."""
+        expectation = self.headers.get(b"expect")
+        return (
+            expectation is not None
+            and expectation.lower() == b"100-continue"
+            and self.version == HttpVersion11
+        )
 
-    def _cancel(self, fault: BaseException) -> None:
-        """aiohttp: the connection is lost; whoever reads the body has to know."""
-        self.content.set_exception(fault)
+
+class Response(Struct, frozen=True):
+    """An answer and what goes with it on its connection.
+
+    `closes` ends the connection; then `on_read` is called if the client has read the response
+    (`Sender.linger` says how that is known).
+    """
+
+    answer: Answer
+    closes: bool = False
+    on_read: Callable[[], object] | None = None
 
 
-def new_request_id() -> str:
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def is_servable(head: RawRequestMessage) -> bool:
+    """Whether it is HTTP/1.0 or 1.1 with a target; the parser passes `HTTP/2.0` and an empty CONNECT."""
+    return head.version in (HttpVersion11, HttpVersion10) and head.path is not None
+
+
+def _new_request_id() -> str:
     """An id of 24 hex digits; it has to be rare, not secret."""
     return getrandbits(96).to_bytes(12).hex()
 
@@ -69,59 +104,40 @@ def new_request_id() -> str:
 def _request_id_of(headers: Headers) -> str:
     own = headers.get(_REQUEST_ID)
     if own is None or _REQUEST_ID in headers.repeated or not _OWN_ID.fullmatch(own):
-        return new_request_id()
+        return _new_request_id()
     return own.decode()
 
 
-class HttpResponse(Struct, frozen=True):
-    """A finished response, head and body in one piece. A client that does not read it is cut off."""
-
-    wire: bytes
-    keep_alive: bool
-    write_seconds: float
-
-    def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None] | None:
-        """Write the response. Returns what is to be awaited, if anything. Raises ConnectionError."""
-        transport = protocol.transport
-        if transport is None:
-            raise ConnectionResetError
-        transport.write(self.wire)
-        return self._wait_for_reader(protocol, transport) if protocol.writing_paused else None
-
-    async def _wait_for_reader(self, protocol: "EdgeProtocol", transport: asyncio.Transport) -> None:
-        try:
-            async with asyncio.timeout(self.write_seconds):
-                await protocol.drain()
-        except TimeoutError:
-            transport.abort()
-            raise ConnectionResetError from None
-
-    async def prepare(self, request: HttpRequest) -> None:
-        """aiohttp: write the response."""
-        rest = self.send(request.protocol)
-        if rest is not None:
-            await rest
-
-    async def write_eof(self) -> None:
-        """aiohttp: all is written by `prepare`."""
+def encode_response(request: Request, answer: Answer, now_seconds: int, *, keep_alive: bool) -> bytes:
+    """The response to a request on the wire, which has no body where HEAD asked."""
+    wire = _encode(answer, request.id, now_seconds, keep_alive=keep_alive)
+    return wire if request.method != "HEAD" else wire[: len(wire) - len(answer.body)]
 
 
-class LastResponse(HttpResponse, frozen=True):
-    """A response behind which the client may still send: closing at once could reset it away.
+def encode_refusal(refusal: Refusal, now_seconds: int) -> bytes:
+    """The response to what is no request, or cannot be served; it ends the connection."""
+    return _encode(refuse(refusal), _new_request_id(), now_seconds, keep_alive=False)
 
-    `on_read` is called when the client has read it, as far as can be seen from here: its machine has taken
-    everything within `write_seconds`, and it did not break the connection.
-    """
 
-    on_read: Callable[[], object] | None = None
+def _encode(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
+    """Head and body in one piece, so that they leave in one packet."""
+    start = _start(answer.status, answer.content_type, len(answer.body), now_seconds)
+    fields = "".join([f"{name}: {value}\r\n" for name, value in answer.fields]) if answer.fields else ""
+    end = "" if keep_alive else "Connection: close\r\n"
+    return f"{start}x-request-id: {request_id}\r\n{fields}{end}\r\n".encode() + answer.body
 
-    def send(self, protocol: "EdgeProtocol") -> Coroutine[None, None, None]:
-        """Write the response, then wait for the client to have read it."""
-        return self._linger(protocol, super().send(protocol))
 
-    async def _linger(self, protocol: "EdgeProtocol", rest: Coroutine[None, None, None] | None) -> None:
-        if rest is not None:
-            await rest
-        is_there = await protocol.linger()
-        if is_there and self.on_read is not None and await protocol.was_read(self.write_seconds):
-            self.on_read()
+@lru_cache(8)
+def _http_date(now_seconds: int) -> str:
+    return formatdate(now_seconds, usegmt=True)
+
+
+@lru_cache(1024)
+def _start(status: int, content_type: str, content_length: int, now_seconds: int) -> str:
+    """What many responses of one second begin with."""
+    content = f"Content-Type: {content_type}\r\nContent-Length: {content_length}\r\n"
+    return (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+        f"{content if status != HTTPStatus.NO_CONTENT else ''}"
+        f"Date: {_http_date(now_seconds)}\r\n"
+    )

@@ -5,12 +5,10 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
 import msgspec
-from msgspec.structs import replace
 
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import MethodNotAllowed, NotFound, Refusal
-from gateway.http.messages import HttpRequest, HttpResponse, LastResponse
-from gateway.http.responses import Responder
+from gateway.http.messages import Request, Response
 from gateway.opsplane.exposition import CONTENT_TYPE, Exposition
 from gateway.opsplane.health import Health, Status
 
@@ -20,17 +18,13 @@ _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 class OpsEdge:
     """Serves probes and scrapes.
 
-    `scrape_responder` answers those of the tenant series. Once it drains, each ends its connection, which
-    shows whether the answer was read.
+    While the replica drains, a scrape of the tenant series ends its connection, which shows whether it was
+    read.
     """
 
-    def __init__(
-        self, health: Health, exposition: Exposition, responder: Responder, scrape_responder: Responder
-    ) -> None:
+    def __init__(self, health: Health, exposition: Exposition) -> None:
         self._health = health
         self._exposition = exposition
-        self._responder = responder
-        self._scrape_responder = scrape_responder
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
         self._usage_scraped = asyncio.Event()
         self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
@@ -47,21 +41,18 @@ class OpsEdge:
         self._usage_scraped = asyncio.Event()
         return self._usage_scraped
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
+    async def handle(self, request: Request) -> Response:
         """Answer one request of the ops listener."""
         scraped = self._usage_scraped
         try:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
-        if request.method != "GET" or request.path not in _USAGE_PATHS:
-            return self._responder.respond(request, answer)
-        response = self._scrape_responder.respond(request, answer)
-        if isinstance(response, LastResponse):
-            return replace(response, on_read=scraped.set)
-        return response
+        if request.method == "GET" and request.path in _USAGE_PATHS and self._health.draining:
+            return Response(answer, closes=True, on_read=scraped.set)
+        return Response(answer)
 
-    def _route(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]]:
+    def _route(self, request: Request) -> Callable[[], Awaitable[Answer]]:
         route = self._routes.get(request.path.decode("latin-1"))
         if route is None:
             raise NotFound

@@ -21,10 +21,8 @@ from gateway.app import App
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings
 from gateway.config.source import ConfigurationFile
-from gateway.http.capacity import affordable_connections
 from gateway.http.listener import Listener, Where, open_listener
-from gateway.http.responses import Responder
-from gateway.http.server import EdgeServer, Handler, RefusalCount
+from gateway.http.service import Service, affordable_connections
 from gateway.observability.catalogue import CONNECTIONS
 from gateway.replica.background import chores
 from gateway.replica.reload import Reloader
@@ -80,7 +78,6 @@ class Replica:
     def _announce(self) -> None:
         log.info("draining")
         self._app.health.draining = True
-        self._app.data_responder.draining = self._app.scrape_responder.draining = True
         self._app.data.watch_idle(self._note_idle)
         self._note_idle()
 
@@ -150,25 +147,25 @@ async def _listen(app: App, opened: AsyncExitStack) -> Replica:
     """The data listener opens last, when everything that serves its requests is there, and closes first."""
     listen, edge = app.settings.listen, _within_limits(app.settings.edge)
 
-    async def open_one(
-        name: str, handler: Handler, responder: Responder, count: RefusalCount, where: Where
-    ) -> Listener:
-        server = EdgeServer(handler, responder, edge, count)
-        if name == "data":
-            app.metrics.watch(CONNECTIONS, lambda: server.connection_count)
+    async def open_one(name: str, where: Where, service: Service) -> Listener:
         try:
-            listener = await open_listener(server, where)
+            listener = await open_listener(where, service)
         except OSError as error:
             raise CannotListen(f"{name} on {where.host}:{where.port}: {error.strerror or error}") from error
         opened.push_async_callback(listener.close)
         return listener
 
-    def uncounted(_: object) -> None:
-        """Only the data listener's refusals are metered."""
-
-    ops = await open_one("ops", app.ops.handle, app.side_responder, uncounted, listen.ops)
-    control = await open_one("control", app.control.handle, app.side_responder, uncounted, listen.control)
-    data = await open_one("data", app.handle_data, app.data_responder, app.data.count_refusal, listen.data)
+    ops = await open_one("ops", listen.ops, Service(app.ops.handle, edge, app.clock))
+    control = await open_one("control", listen.control, Service(app.control.handle, edge, app.clock))
+    service = Service(
+        app.handle_data,
+        edge,
+        app.clock,
+        is_draining=lambda: app.health.draining,
+        count_refusal=app.data.count_refusal,
+    )
+    data = await open_one("data", listen.data, service)
+    app.metrics.watch(CONNECTIONS, lambda: data.connection_count)
     for chore in chores(app):
         opened.callback(asyncio.create_task(chore).cancel)
     return Replica(app, data, ops, control)

@@ -140,7 +140,7 @@ def unread_socket(gateway) -> socket.socket:
 
 
 def data_transports(gateway):
-    return [protocol.transport for protocol in gateway.replica._data._server.connections]
+    return [connection._transport for connection in gateway.replica._data._service.connections]
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from gateway.http.framing import MAX_BYTES
+from gateway.http.parsing import MAX_FRAMING_BYTES
 from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
 
 BODY = b'{"key":"k"}'
 UNFINISHED = b"POST /v1/get HTTP/1.1\r\nHost: x\r\n"
 LINE = b"X: " + b"y" * 7_000 + b"\r\n"
 LINES = LINE * 12
-assert len(LINES) > 5 * MAX_BYTES
+assert len(LINES) > 5 * MAX_FRAMING_BYTES
 
 
 async def answers_to(gateway, *pieces: bytes):

@@ -52,7 +52,7 @@ async def test_an_unforeseen_fault_carries_the_answers_id(logged, lines):
 
 
 async def test_a_fault_outside_of_the_handler_carries_the_answers_id(logged, lines, monkeypatch):
-    monkeypatch.setattr(logged.app.data, "_responder", None)
+    monkeypatch.setattr(logged.app.data, "_access_share", "not a number")
     reply = await logged.get("k")
     assert reply.status == 500
     (fault,) = lines("kvs.edge")

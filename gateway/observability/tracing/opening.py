@@ -7,8 +7,7 @@ from typing import Protocol
 from backends.interface import EntryStore, RecordStore, WindowCounter
 from gateway.config.settings import TracingSettings
 from gateway.dataplane.execution import OpenMeter
-from gateway.dataplane.handler import Respond
-from gateway.http.server import Handler
+from gateway.http.messages import Handler
 from gateway.observability.metrics import ServiceMetrics
 
 log = logging.getLogger("kvs.tracing")
@@ -21,10 +20,6 @@ class Tracing(Protocol):
 
     def handler(self, inner: Handler) -> Handler:
         """Around the data listener's handler."""
-        ...
-
-    def responder(self, inner: Respond) -> Respond:
-        """Around what puts its answers on the wire."""
         ...
 
     def meter(self, inner: OpenMeter) -> OpenMeter:
@@ -52,9 +47,6 @@ class Untraced:
     """No traces: every part stays what it is."""
 
     def handler(self, inner: Handler) -> Handler:
-        return inner
-
-    def responder(self, inner: Respond) -> Respond:
         return inner
 
     def meter(self, inner: OpenMeter) -> OpenMeter:

@@ -13,13 +13,12 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from backends.interface import EntryStore, RecordStore, WindowCounter
 from gateway.config.settings import TracingSettings
 from gateway.dataplane.execution import OpenMeter, Reading
-from gateway.dataplane.handler import ROUTES, Respond
+from gateway.dataplane.handler import ROUTES
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import InternalError
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Grant
-from gateway.http.messages import HttpRequest, HttpResponse
-from gateway.http.server import Handler
+from gateway.http.messages import Handler, Request, Response
 from gateway.observability.catalogue import SPANS_LOST
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.tracing.exporting import Export
@@ -40,20 +39,19 @@ class Traced:
         metrics.watch(SPANS_LOST, lambda: self._export.lost)
 
     def handler(self, inner: Handler) -> Handler:
-        async def handle(request: HttpRequest) -> HttpResponse:
+        async def handle(request: Request) -> Response:
             if random() >= self._share:  # noqa: S311 - no secret
                 return await inner(request)
             with RequestSpan(_begin(self._tracer, request)) as current:
                 try:
-                    return await inner(request)
+                    response = await inner(request)
                 except Exception:
                     _note_answer(current.span, refuse(InternalError()))
                     raise
+                _note_answer(current.span, response.answer)
+                return response
 
         return handle
-
-    def responder(self, inner: Respond) -> Respond:
-        return _TracedResponder(inner)
 
     def meter(self, inner: OpenMeter) -> OpenMeter:
         return _TracedMeter(inner)
@@ -69,19 +67,6 @@ class Traced:
 
     async def close(self) -> None:
         await self._export.close()
-
-
-class _TracedResponder:
-    """Tells the span how its request was answered."""
-
-    def __init__(self, inner: Respond) -> None:
-        self._inner = inner
-
-    def respond(self, request: HttpRequest, answer: Answer) -> HttpResponse:
-        span = current_span()
-        if span is not None:
-            _note_answer(span, answer)
-        return self._inner.respond(request, answer)
 
 
 class _TracedMeter:
@@ -105,7 +90,7 @@ class _TracedMeter:
         return self._inner.open(grant, call)
 
 
-def _begin(tracer: Tracer, request: HttpRequest) -> Span:
+def _begin(tracer: Tracer, request: Request) -> Span:
     """Of the target only a known route is told: anything may stand in another one."""
     method = request.method if request.method in _METHODS else "_OTHER"
     attributes = {"http.request.method": method, "kvs.request_id": request.id}

@@ -5,8 +5,9 @@ from contextlib import suppress
 
 from gateway.app import App, build_app
 from gateway.config.settings import Settings
+from gateway.http.connection import Connection
 from gateway.http.listener import Listener
-from gateway.http.server import EdgeServer
+from gateway.http.service import Service
 from gateway.replica.background import chores
 from gateway.replica.run import Replica
 from tests.system.faults.simulation.store import Network, RemoteBackend, SimulatedClock
@@ -34,10 +35,14 @@ class SimulatedReplica:
         self.has_crashed = False
         self.is_draining = False
         self._accepting = _NoSockets()
-        self._server = EdgeServer(
-            app.data.handle, app.data_responder, app.settings.edge, app.data.count_refusal
+        self._service = Service(
+            app.data.handle,
+            app.settings.edge,
+            clock,
+            is_draining=lambda: app.health.draining,
+            count_refusal=app.data.count_refusal,
         )
-        self._listener = Listener(self._server, self._accepting, None, shares_port=False)
+        self._listener = Listener(self._service, self._accepting, None, shares_port=False)
         self._ends: list[ServerEnd] = []
         self._chores = [asyncio.ensure_future(chore) for chore in chores(app)]
 
@@ -59,7 +64,7 @@ class SimulatedReplica:
     def connect(self) -> ServerEnd:
         if not self.takes_connections:
             raise ConnectionRefusedError
-        end = ServerEnd(self._server())
+        end = ServerEnd(Connection(self._service))
         self._ends.append(end)
         return end
 

@@ -1,0 +1,108 @@
+"""What all connections of one listener share, and how many there may be."""
+
+import asyncio
+import resource
+from collections.abc import Callable
+from typing import Protocol
+from weakref import WeakSet
+
+from backends.clock import Clock
+from gateway.config.settings import EdgeSettings
+from gateway.domain.errors import Refusal
+from gateway.http.messages import Handler
+
+_SPARE_FILES = 256
+"""For the other listeners, stores, and the process itself."""
+
+_FEWEST_REFUSED = 64
+
+
+class OpenConnection(Protocol):
+    """What a listener asks of its connections."""
+
+    @property
+    def awaits_head(self) -> bool:
+        """Whether it is new, or has sent a part of a request's head."""
+        ...
+
+    def close_if_idle(self) -> None:
+        """Close unless a request is on its way to its response."""
+        ...
+
+    def stop_lingering(self) -> None:
+        """Close now where only a last response's way to the client is waited for."""
+        ...
+
+    def abort(self) -> None:
+        """Close at once, whatever is lost."""
+        ...
+
+
+def _never() -> bool:
+    return False
+
+
+def _uncounted(_: Refusal) -> None:
+    """Only the data plane's refusals are metered."""
+
+
+class Service:
+    """A handler, and the connections that it serves.
+
+    While `is_draining`, a response ends its connection once all that was pipelined is answered.
+    `count_refusal` is told of what was refused before it was a request.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        settings: EdgeSettings,
+        clock: Clock,
+        *,
+        is_draining: Callable[[], bool] = _never,
+        count_refusal: Callable[[Refusal], None] = _uncounted,
+    ) -> None:
+        self.handler = handler
+        self.settings = settings
+        self.clock = clock
+        self.is_draining = is_draining
+        self.count_refusal = count_refusal
+        self.connections: set[OpenConnection] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.to_connect: WeakSet[OpenConnection] = WeakSet()  # nobody tells of a TLS handshake that fails
+        self._most_connections = _with_refused(settings.max_connections)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more connections than the cap."""
+        return len(self.connections) > self.settings.max_connections
+
+    @property
+    def is_crammed(self) -> bool:
+        """Whether there are even too many of those that are refused."""
+        return len(self.connections) > self._most_connections
+
+    @property
+    def awaits_heads(self) -> bool:
+        """Whether a connection is new, is shaking hands, or has sent a part of a request's head."""
+        return bool(self.to_connect) or any(each.awaits_head for each in self.connections)
+
+
+def affordable_connections(wanted: int) -> int:
+    """As many of them as the limit of open files admits, which is raised if the system lets it be.
+
+    Every connection is an open file; where those run out, no probe is answered.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _with_refused(wanted) + _SPARE_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    room = limit - min(_SPARE_FILES, limit // 2)
+    return max(min(wanted, room - max(room // 9, _FEWEST_REFUSED)), 1)
+
+
+def _with_refused(connections: int) -> int:
+    """How many there may be with those beyond the cap that are just being told so."""
+    return connections + max(connections // 8, _FEWEST_REFUSED)
