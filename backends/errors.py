@@ -9,9 +9,20 @@ BackendError
 Messages name the store and the condition, never a key, a value or a credential.
 """
 
+from typing import Self
+
 
 class BackendError(Exception):
     """Base of every failure of a store."""
+
+    def copy(self) -> Self:
+        """The same error without traceback and context, for one more `raise`.
+
+        An instance that is kept and raised by many tasks would collect the frames of all of them.
+        """
+        copy = type(self).__new__(type(self), *self.args)
+        copy.__dict__.update(self.__dict__)
+        return copy
 
 
 class BackendUnavailable(BackendError):

@@ -69,7 +69,7 @@ class DynamoBackend:
                 async with asyncio.timeout(_FIRST_LOOK_SECONDS):
                     await self._looked.wait()
         if self._unprepared is not None:
-            raise type(self._unprepared)(*self._unprepared.args)
+            raise self._unprepared.copy()
         try:
             await self._client.call(
                 Action.GET, {"TableName": self._settings.table, "Key": window_key("ping")}

@@ -130,7 +130,7 @@ class ClusterOfMasters:
     def _raise_unknown(self) -> NoReturn:
         self._is_stale.set()
         fault = self._fault or BackendUnavailable("no node of the cluster is known to serve this slot")
-        raise type(fault)(*fault.args)
+        raise fault.copy()
 
     async def _follow(self, redirection: Redirected, command: Sequence[Argument]) -> Reply:
         """Send a command, which was not run, to the node that was named."""

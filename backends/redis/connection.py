@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
             if not reply.done():
                 reply.set_result(value)
         elif isinstance(value, hiredis.ReplyError):  # before it hangs up, Redis may say why
-            self.end(str(fault_of(value, "")))
+            self.end(str(fault_of(value)))
         else:
             self.end(NOT_REDIS)
 

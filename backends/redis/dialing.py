@@ -40,7 +40,7 @@ async def dial(address: Address, access: Access, *inspections: Inspection) -> Co
     """An authenticated connection to a server that serves. Raises BackendError."""
     connection = await _connect(address, access.tls)
     try:
-        await _introduce(connection, address, access)
+        await _introduce(connection, access)
         for inspect in inspections:
             await inspect(connection, address)
     except BaseException:
@@ -85,7 +85,7 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
     return connection
 
 
-async def _introduce(connection: Connection, address: Address, access: Access) -> None:
+async def _introduce(connection: Connection, access: Access) -> None:
     commands: list[tuple[Argument, ...]] = [("PING",)]
     if access.database:
         commands.insert(0, ("SELECT", access.database))
@@ -101,7 +101,7 @@ async def _introduce(connection: Connection, address: Address, access: Access) -
         raise BackendUnavailable(f"hangs up before it answers, may want {wish}") from None
     for reply in replies:
         if isinstance(reply, hiredis.ReplyError):
-            raise fault_of(reply, address.host)
+            raise fault_of(reply)
 
 
 async def _facts(connection: Connection, section: str) -> dict[bytes, bytes]:

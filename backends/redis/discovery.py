@@ -64,12 +64,12 @@ async def _ask(
     raise fault
 
 
-async def _ask_for_master(name: str, connection: Connection, sentinel: Address) -> Address:
+async def _ask_for_master(name: str, connection: Connection, _: Address) -> Address:
     reply = await connection.send("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
     if isinstance(reply, hiredis.ReplyError):
         if str(reply).startswith("ERR"):
             raise BackendMisconfigured("the server is not a sentinel: redis:// is for those")
-        raise fault_of(reply, sentinel.host)
+        raise fault_of(reply)
     if reply is None:
         raise BackendMisconfigured("the sentinels know no master of this name")
     match reply:
@@ -81,7 +81,7 @@ async def _ask_for_master(name: str, connection: Connection, sentinel: Address) 
 async def _ask_for_owners(connection: Connection, node: Address) -> Owners:
     reply: Reply = await connection.send("CLUSTER", "SLOTS")
     if isinstance(reply, hiredis.ReplyError):
-        raise fault_of(reply, node.host)
+        raise fault_of(reply)
     if not reply:  # it was reset, or has not been introduced to the others yet
         raise BackendMisconfigured("is part of a cluster that has no slots")
     if not isinstance(reply, list):

@@ -48,12 +48,14 @@ class Redirected(BackendMisconfigured):
 
 
 _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
+    "ASK": (BackendMisconfigured, _OF_A_CLUSTER),
     "BUSY": (BackendUnavailable, "runs a script that does not end"),
     "CLUSTERDOWN": (NotServed, "its cluster does not serve this slot"),
     "DENIED": (BackendMisconfigured, "runs in protected mode"),
     "LOADING": (BackendUnavailable, "is loading its data"),
     "MASTERDOWN": (BackendUnavailable, "has lost its master"),
     "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
+    "MOVED": (BackendMisconfigured, _OF_A_CLUSTER),
     "NOAUTH": (BackendMisconfigured, "asks for a password"),
     "NOPERM": (BackendMisconfigured, "does not permit this to the user"),
     "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
@@ -65,7 +67,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
-_NOWHERE = "redirects to nowhere"
+_NOWHERE = "redirects to an address that is none"
 _NO_COUNTER = "holds something else than a counter under this name"
 _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
@@ -88,19 +90,33 @@ _IN_A_SCRIPT = re.compile(
 """Before 7.0 Redis does not begin with the word that a command inside a script was refused with."""
 
 
-def fault_of(refusal: hiredis.ReplyError, asked: str) -> BackendError:
-    """The error that stands for a refusal. `asked` is the host that gave it."""
-    text = str(refusal)
-    inner = _IN_A_SCRIPT.match(text)
-    word, _, rest = (inner["refusal"] if inner else text).partition(" ")
+def fault_of(refusal: hiredis.ReplyError) -> BackendError:
+    """The error that stands for a refusal."""
+    word, rest = _parts(refusal)
     if word in _BY_WORD:
         kind, condition = _BY_WORD[word]
         return kind(f"{condition} ({word})")
-    if word in ("MOVED", "ASK"):
-        return _redirection(rest, asked, is_asking=word == "ASK")
     if word == "ERR":
         return _other(rest)
     return BackendMisconfigured("refuses the command")
+
+
+def fault_of_command(refusal: hiredis.ReplyError, host: str) -> BackendError:
+    """The error that stands for a refusal of a command on a key, which `host` may redirect.
+
+    What has no key has no slot: a redirection is then a refusal like others, and nothing follows it.
+    """
+    word, rest = _parts(refusal)
+    if word in ("MOVED", "ASK"):
+        return _redirection(rest, host, is_asking=word == "ASK")
+    return fault_of(refusal)
+
+
+def _parts(refusal: hiredis.ReplyError) -> tuple[str, str]:
+    text = str(refusal)
+    inner = _IN_A_SCRIPT.match(text)
+    word, _, rest = (inner["refusal"] if inner else text).partition(" ")
+    return word, rest
 
 
 def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
@@ -120,12 +136,12 @@ def _other(text: str) -> BackendError:
     )
 
 
-def _redirection(rest: str, asked: str, *, is_asking: bool) -> BackendError:
+def _redirection(rest: str, host: str, *, is_asking: bool) -> BackendError:
     """`3999 127.0.0.1:6381`; a node that does not know its own name leaves the host out."""
     parts = _SLOT_AND_PLACE.fullmatch(rest)
     if parts is None:
         return BackendMisconfigured(_NOWHERE)
-    slot, host, port = int(parts[1]), parts[2] or asked, int(parts[3])
+    slot, port = int(parts[1]), int(parts[3])
     if slot >= SLOTS or not 0 < port < 65536:
         return BackendMisconfigured(_NOWHERE)
-    return Redirected(Address(host, port), slot, is_asking=is_asking)
+    return Redirected(Address(parts[2] or host, port), slot, is_asking=is_asking)

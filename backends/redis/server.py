@@ -10,7 +10,7 @@ import hiredis
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.replies import NotMaster, PartlyRefused, fault_of
+from backends.redis.replies import NotMaster, PartlyRefused, fault_of_command
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
@@ -78,7 +78,7 @@ class Server:
         self._decided.set()
 
     def _judge(self, refusal: hiredis.ReplyError) -> BackendError:
-        fault = fault_of(refusal, self._host)
+        fault = fault_of_command(refusal, self._host)
         if isinstance(fault, BackendUnavailable) and not isinstance(fault, PartlyRefused):
             self._breaker.failed(fault)
         else:
@@ -99,7 +99,7 @@ class Server:
                 await self._decided.wait()
                 if self._connection is None:
                     fault = self._fault or BackendUnavailable("the connection was lost")
-                    raise type(fault)(*fault.args)
+                    raise fault.copy()
                 return await _send(self._connection, command, is_asking=is_asking)
         except BackendUnavailable as fault:
             if not self._decided.is_set():

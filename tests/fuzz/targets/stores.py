@@ -18,7 +18,7 @@ from backends.redis.discovery import find_master, find_owners
 from backends.redis.entries import RedisEntryStore
 from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
-from backends.redis.replies import SLOTS, Redirected, fault_of
+from backends.redis.replies import SLOTS, Redirected, fault_of_command
 from backends.redis.url import Address
 from gateway.dataplane.execution import Executor, Reading
 from gateway.directory.records import AppRecord, binding_of, decode
@@ -61,7 +61,7 @@ class CannedReplies:
         """As a topology: the reply. Raises what a refusal stands for."""
         reply = await self.send(*command)
         if isinstance(reply, hiredis.ReplyError):
-            raise fault_of(reply, NODE.host)
+            raise fault_of_command(reply, NODE.host)
         return reply
 
     def end(self, _: str) -> None:
@@ -72,7 +72,7 @@ def redis(data: bytes) -> None:
     """Replies of Redis, in RESP: what they stand for, or a `BackendError`."""
     for reply in CannedReplies(data)._replies:
         if isinstance(reply, hiredis.ReplyError):
-            fault = fault_of(reply, NODE.host)
+            fault = fault_of_command(reply, NODE.host)
             if isinstance(fault, Redirected):
                 assert 0 <= fault.slot < SLOTS
                 assert 0 < fault.address.port < 65536

@@ -1,0 +1,19 @@
+"""An error that is kept and raised by many tasks."""
+
+import pytest
+
+from backends.errors import BackendError, BackendUnavailable
+from backends.redis.replies import Redirected
+from backends.redis.url import Address
+
+
+@pytest.mark.parametrize(
+    "kept", [BackendUnavailable("away"), Redirected(Address("10.0.0.1", 7000), 3999, is_asking=True)]
+)
+def test_a_copy_says_the_same_and_carries_nothing_of_who_raised_it_before(kept):
+    for _ in range(2):
+        with pytest.raises(BackendError) as raised:
+            raise kept.copy()
+        assert type(raised.value) is type(kept)
+        assert (str(raised.value), vars(raised.value)) == (str(kept), vars(kept))
+    assert kept.__traceback__ is None
