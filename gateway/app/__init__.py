@@ -20,6 +20,7 @@ from gateway.dataplane.handler import DataEdge
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
+from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
@@ -29,7 +30,7 @@ from gateway.directory.records import labels_of
 from gateway.http.messages import Handler
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.tracing.opening import Tracing, open_tracing
+from gateway.observability.tracing.opening import Traces, open_tracing
 from gateway.observability.usage import KnownTables, Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsEdge
@@ -54,7 +55,7 @@ class App(Struct, frozen=True):
     known_tables: KnownTables
     backends: Sequence[Backend]
     metrics: ServiceMetrics
-    tracing: Tracing
+    tracing: Traces | None
     renewal: Renewal
 
 
@@ -72,7 +73,7 @@ async def build_app(
     directory = _directory(settings, clock, stores, declared, bindings)
     callers = build_callers(settings, clock)
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
-    meter = tracing.meter(Meter(usage))
+    meter = trace_meter(Meter(usage), tracing)
     pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, meter=meter)
     data = _data(settings, pipeline, metrics)
     credential_calls = CredentialCalls(callers.issuer)
@@ -82,7 +83,7 @@ async def build_app(
         settings=settings,
         clock=clock,
         data=data,
-        handle_data=tracing.handler(data.handle),
+        handle_data=trace_handler(data.handle, tracing),
         ops=OpsEdge(health, Exposition(usage, metrics)),
         control=control,
         health=health,

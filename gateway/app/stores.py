@@ -10,8 +10,14 @@ from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
 from backends.settings import StoreSettings
 from gateway.config.settings import Settings
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
-from gateway.observability.tracing.opening import Tracing
+from gateway.observability.stores import (
+    ObservedEntryStore,
+    ObservedRecordStore,
+    ObservedWindowCounter,
+    StoreObserver,
+    StoreTimes,
+)
+from gateway.observability.tracing.opening import Traces
 
 log = logging.getLogger("kvs.app")
 
@@ -43,18 +49,19 @@ class Stores(Struct, frozen=True):
 
 
 async def open_stores(
-    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore, tracing: Tracing
+    settings: Settings, clock: Clock, metrics: ServiceMetrics, open_store: OpenStore, tracing: Traces | None
 ) -> Stores:
     """Open them; none needs to be reachable yet."""
     store = await open_store(settings.store, clock)
     counters = store if settings.counters is None else await open_store(settings.counters, clock)
     if "memory" in (store.name, counters.name):
         log.warning("the memory store serves one replica only, and forgets everything when it ends")
+    observers: list[StoreObserver] = [StoreTimes(metrics)]
+    if tracing is not None:
+        observers.append(tracing)
     return Stores(
-        entries=tracing.entries(MeteredEntryStore(store.entries, metrics, store.name), store.name),
-        counters=tracing.counters(
-            MeteredWindowCounter(counters.counters, metrics, counters.name), counters.name
-        ),
-        records=tracing.records(MeteredRecordStore(store.records, metrics, store.name), store.name),
+        entries=ObservedEntryStore(store.entries, store.name, observers),
+        counters=ObservedWindowCounter(counters.counters, counters.name, observers),
+        records=ObservedRecordStore(store.records, store.name, observers),
         dependencies={"store": store, "counters": counters, "directory": store},
     )

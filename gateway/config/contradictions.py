@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from hashlib import sha256
+from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 
 from gateway.config.certificates import UnusableCertificate, server_context
@@ -11,7 +12,13 @@ from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.directory.tokens import PREFIX, is_well_formed
 from gateway.domain.rules import BEARER_TOKEN
-from gateway.observability.tracing.requirement import is_installed
+
+_TRACING_MODULES = (
+    "opentelemetry.sdk.trace",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "requests",
+)
+"""What the extra `otel` installs."""
 
 
 def find_contradictions(settings: Settings, problems: Problems) -> None:
@@ -21,7 +28,7 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_credentials(settings, problems)
     _check_limits(settings, problems)
     _check_stores(settings, problems)
-    if settings.tracing is not None and not is_installed():
+    if settings.tracing is not None and not _is_tracing_installed():
         problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
     _check_apps(settings.apps, settings.directory.max_tables, problems)
 
@@ -114,6 +121,13 @@ def _check_stores(settings: Settings, problems: Problems) -> None:
         if store is not None:
             for key, text in store.mistakes():
                 problems.add(f"{section}.{key}", text)
+
+
+def _is_tracing_installed() -> bool:
+    try:
+        return all(find_spec(module) is not None for module in _TRACING_MODULES)
+    except ModuleNotFoundError:  # a package above it
+        return False
 
 
 def _check_apps(apps: list[DeclaredAppSettings], default_max_tables: int, problems: Problems) -> None:

@@ -5,4 +5,5 @@ pipeline     the order of the policies, in one function
 policies/    who calls, which table, how often
 parsing      a body to an operation
 execution    the meter of a call, and the operation on its table
+tracing      spans around the handler and the meter, if requests are traced
 """

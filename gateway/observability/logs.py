@@ -6,14 +6,13 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable
-from contextvars import ContextVar
 from datetime import UTC, datetime
 
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
 """They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
 
-trace_ids: ContextVar[Callable[[], dict[str, str]]] = ContextVar("trace_ids", default=dict)
-"""What lines say of the trace they belong to. Set for traced requests only."""
+context_fields: set[Callable[[], dict[str, str]]] = set()
+"""Further fields of each line, asked for when it is written: those of traces, where requests are traced."""
 
 Current = Callable[[], str | None]
 
@@ -59,7 +58,10 @@ class JsonFormatter(logging.Formatter):
 def _surroundings() -> dict[str, str]:
     """The request that is being served while the line is written, and its trace."""
     request_id = current_request_id()
-    return trace_ids.get()() if request_id is None else {"request_id": request_id, **trace_ids.get()()}
+    fields = {} if request_id is None else {"request_id": request_id}
+    for further in context_fields:
+        fields |= further()
+    return fields
 
 
 def configure_logging(level: str) -> None:

@@ -1,9 +1,14 @@
-"""The one decorator per port: every call of a store is timed, and every failure counted as one."""
+"""One decorator per port: observers stand around every call of a store.
+
+`put` and its like return the coroutine of the outermost observer instead of awaiting it, so that an observed
+call costs one coroutine more, not two.
+"""
 
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import partial, reduce
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from backends.errors import BackendError
 from backends.interface import Charge, Entry, EntryStore, Keyspace, Record, RecordStore, WindowCounter
@@ -16,7 +21,28 @@ _SILENT_SECONDS = 10.0
 
 Result = TypeVar("Result")
 Call = Coroutine[Any, Any, Result]
-"""What calling an `async def` gives; the decorators hand it on, so that they add one coroutine, not two."""
+"""What calling an `async def` gives."""
+
+Around = Callable[[Call[Any]], Call[Any]]
+"""Takes a call and returns what to await in its place: the call itself, or a coroutine that awaits it."""
+
+
+class StoreObserver(Protocol):
+    """Learns how calls of stores go."""
+
+    def around(self, backend: str, operation: str) -> Around | None:
+        """What stands around every call of one operation of one store; None: nothing."""
+        ...
+
+
+class StoreTimes:
+    """The observer for the metrics: each call is timed, each failure counted as one and logged."""
+
+    def __init__(self, metrics: ServiceMetrics) -> None:
+        self._metrics = metrics
+
+    def around(self, backend: str, operation: str) -> Around:
+        return _Timer(self._metrics, backend, operation).time
 
 
 class _Timer:
@@ -46,58 +72,70 @@ class _Timer:
         return result
 
 
-class MeteredEntryStore:
-    """An `EntryStore` around another."""
+class ObservedEntryStore:
+    """An `EntryStore` around another. The first of `observers` is the innermost."""
 
-    def __init__(self, inner: EntryStore, metrics: ServiceMetrics, backend: str) -> None:
+    def __init__(self, inner: EntryStore, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        self._put = _Timer(metrics, backend, "put")
-        self._get = _Timer(metrics, backend, "get")
-        self._delete = _Timer(metrics, backend, "delete")
-        self._purge = _Timer(metrics, backend, "purge")
+        around = partial(_around, observers, backend)
+        self._put = around("put")
+        self._get = around("get")
+        self._delete = around("delete")
+        self._purge = around("purge")
 
     def put(self, keyspace: Keyspace, key: str, entry: Entry) -> Call[None]:
-        return self._put.time(self._inner.put(keyspace, key, entry))
+        return self._put(self._inner.put(keyspace, key, entry))
 
     def get(self, keyspace: Keyspace, key: str) -> Call[Entry | None]:
-        return self._get.time(self._inner.get(keyspace, key))
+        return self._get(self._inner.get(keyspace, key))
 
     def delete(self, keyspace: Keyspace, key: str) -> Call[None]:
-        return self._delete.time(self._inner.delete(keyspace, key))
+        return self._delete(self._inner.delete(keyspace, key))
 
     def purge(self, keyspace: Keyspace) -> Call[None]:
-        return self._purge.time(self._inner.purge(keyspace))
+        return self._purge(self._inner.purge(keyspace))
 
 
-class MeteredWindowCounter:
+class ObservedWindowCounter:
     """A `WindowCounter` around another."""
 
-    def __init__(self, inner: WindowCounter, metrics: ServiceMetrics, backend: str) -> None:
+    def __init__(self, inner: WindowCounter, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        self._charge = _Timer(metrics, backend, "charge")
+        self._charge = _around(observers, backend, "charge")
 
     def charge(self, bucket: str, limit: int, window_ms: int) -> Call[Charge]:
-        return self._charge.time(self._inner.charge(bucket, limit, window_ms))
+        return self._charge(self._inner.charge(bucket, limit, window_ms))
 
 
-class MeteredRecordStore:
-    """A `RecordStore` around another. A list is timed from its first record to its last."""
+class ObservedRecordStore:
+    """A `RecordStore` around another. A list is one call from its first record to its last."""
 
-    def __init__(self, inner: RecordStore, metrics: ServiceMetrics, backend: str) -> None:
+    def __init__(self, inner: RecordStore, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        self._read = _Timer(metrics, backend, "read")
-        self._swap = _Timer(metrics, backend, "swap")
-        self._list = _Timer(metrics, backend, "list")
+        around = partial(_around, observers, backend)
+        self._read = around("read")
+        self._swap = around("swap")
+        self._list = around("list")
 
     def read(self, name: str) -> Call[Record | None]:
-        return self._read.time(self._inner.read(name))
+        return self._read(self._inner.read(name))
 
     def swap(self, name: str, document: bytes | None, expected: str | None) -> Call[bool]:
-        return self._swap.time(self._inner.swap(name, document, expected))
+        return self._swap(self._inner.swap(name, document, expected))
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        for record in await self._list.time(_collect(self._inner.list(prefix))):
+        for record in await self._list(_collect(self._inner.list(prefix))):
             yield record
+
+
+def _around(observers: Sequence[StoreObserver], backend: str, operation: str) -> Around:
+    """What all observers want around one operation, one at least; a single one costs nothing extra."""
+    each = [observer.around(backend, operation) for observer in observers]
+    return reduce(_nest, filter(None, each))
+
+
+def _nest(inner: Around, outer: Around) -> Around:
+    return lambda call: outer(inner(call))
 
 
 async def _collect(records: AsyncIterator[tuple[str, Record]]) -> list[tuple[str, Record]]:

@@ -111,7 +111,8 @@ async def running(app: App) -> AsyncIterator[Replica]:
     async with AsyncExitStack() as opened:
         for backend in app.backends:
             opened.push_async_callback(backend.close)
-        opened.push_async_callback(app.tracing.close)
+        if app.tracing is not None:
+            opened.push_async_callback(app.tracing.close)
         yield await _listen(app, opened)
 
 

@@ -7,7 +7,12 @@ from backends import open_backend
 from backends.interface import Backend
 from backends.settings import MemorySettings
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.stores import MeteredEntryStore, MeteredRecordStore, MeteredWindowCounter
+from gateway.observability.stores import (
+    ObservedEntryStore,
+    ObservedRecordStore,
+    ObservedWindowCounter,
+    StoreTimes,
+)
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.backends.memory.test_stores import opened_memory
@@ -15,25 +20,35 @@ from tests.support.clock import FakeClock
 from tests.support.stores import Faults, FaultyBackend
 
 
-class _MeteredBackend:
-    """The three metered ports before one store."""
+class _Awaits:
+    """An observer that does nothing but stand in between."""
+
+    def around(self, _backend: str, _operation: str):
+        async def observe(call):
+            return await call
+
+        return observe
+
+
+class _ObservedBackend:
+    """The three ports of one store, each between two observers."""
 
     def __init__(self, inner: Backend) -> None:
-        metrics = ServiceMetrics()
+        observers = [StoreTimes(ServiceMetrics()), _Awaits()]
         self.name, self.ping, self.close = inner.name, inner.ping, inner.close
-        self.entries = MeteredEntryStore(inner.entries, metrics, inner.name)
-        self.counters = MeteredWindowCounter(inner.counters, metrics, inner.name)
-        self.records = MeteredRecordStore(inner.records, metrics, inner.name)
+        self.entries = ObservedEntryStore(inner.entries, inner.name, observers)
+        self.counters = ObservedWindowCounter(inner.counters, inner.name, observers)
+        self.records = ObservedRecordStore(inner.records, inner.name, observers)
 
 
-class TestMeteredStores(StoreConformance):
-    """Two replicas that meter the same store."""
+class TestObservedStores(StoreConformance):
+    """Two replicas that observe the same store."""
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[Opened]:
         clock = FakeClock()
         inner = await open_backend(MemorySettings(), clock)
-        yield opened_memory((_MeteredBackend(inner), _MeteredBackend(inner)), inner, clock)
+        yield opened_memory((_ObservedBackend(inner), _ObservedBackend(inner)), inner, clock)
         await inner.close()
 
 

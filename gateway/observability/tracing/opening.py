@@ -1,41 +1,43 @@
-"""Traces or none, as configured. Where they are off, nothing of OpenTelemetry is imported."""
+"""Traces or none, as configured. Without them, nothing of OpenTelemetry is imported."""
 
 import logging
 import os
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from backends.interface import EntryStore, RecordStore, WindowCounter
 from gateway.config.settings import TracingSettings
-from gateway.dataplane.execution import OpenMeter
-from gateway.http.messages import Handler
+from gateway.domain.answers import Answer
+from gateway.domain.headers import Headers
+from gateway.domain.model import Operation, TenantLabels
 from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import StoreObserver
 
 log = logging.getLogger("kvs.tracing")
 
 _DISABLED_VARIABLE = "OTEL_SDK_DISABLED"
 
 
-class Tracing(Protocol):
-    """What stands around the parts of a gateway, so that they know nothing of traces."""
+class Traces(StoreObserver, Protocol):
+    """Observes requests of the data plane and their calls of stores.
 
-    def handler(self, inner: Handler) -> Handler:
-        """Around the data listener's handler."""
+    `granted` and `answered` are about the request that the running task serves, if that has a span.
+    """
+
+    def begin(
+        self, method: str, operation: Operation | None, headers: Headers, request_id: str
+    ) -> AbstractContextManager[object] | None:
+        """The span of a request, to be entered while it is served; None for a request that is not traced.
+
+        `operation` is None for an unknown route.
+        """
         ...
 
-    def meter(self, inner: OpenMeter) -> OpenMeter:
-        """Around what is told of every granted call."""
+    def granted(self, labels: TenantLabels) -> None:
+        """Note whose request it is."""
         ...
 
-    def entries(self, inner: EntryStore, backend: str) -> EntryStore:
-        """Around the entries."""
-        ...
-
-    def counters(self, inner: WindowCounter, backend: str) -> WindowCounter:
-        """Around the counters."""
-        ...
-
-    def records(self, inner: RecordStore, backend: str) -> RecordStore:
-        """Around the directory's records."""
+    def answered(self, answer: Answer) -> None:
+        """Note how the request was answered."""
         ...
 
     async def close(self) -> None:
@@ -43,35 +45,13 @@ class Tracing(Protocol):
         ...
 
 
-class Untraced:
-    """No traces: every part stays what it is."""
-
-    def handler(self, inner: Handler) -> Handler:
-        return inner
-
-    def meter(self, inner: OpenMeter) -> OpenMeter:
-        return inner
-
-    def entries(self, inner: EntryStore, backend: str) -> EntryStore:  # noqa: ARG002
-        return inner
-
-    def counters(self, inner: WindowCounter, backend: str) -> WindowCounter:  # noqa: ARG002
-        return inner
-
-    def records(self, inner: RecordStore, backend: str) -> RecordStore:  # noqa: ARG002
-        return inner
-
-    async def close(self) -> None:
-        """There is nothing to deliver."""
-
-
-def open_tracing(settings: TracingSettings | None, metrics: ServiceMetrics) -> Tracing:
-    """Traces as configured. OpenTelemetry's own switch is heeded, and said to be."""
+def open_tracing(settings: TracingSettings | None, metrics: ServiceMetrics) -> Traces | None:
+    """Traces as configured. OpenTelemetry's own switch turns them off, and the log says so."""
     if settings is None:
-        return Untraced()
+        return None
     if os.environ.get(_DISABLED_VARIABLE, "").strip().lower() == "true":
         log.warning("OTEL_SDK_DISABLED is set: nothing is traced")
-        return Untraced()
-    from gateway.observability.tracing.requests import Traced  # noqa: PLC0415 - not there without the extra
+        return None
+    from gateway.observability.tracing.spans import Spans  # noqa: PLC0415 - not there without the extra
 
-    return Traced(settings, metrics)
+    return Spans(settings, metrics)

@@ -1,42 +1,137 @@
-"""The span of the request that is being served, for the calls of stores it makes and the lines it logs."""
+"""A span per request of the data plane, current while it is served, and one below it per call of a store.
 
-from contextvars import ContextVar
-from typing import Self
+Our own share alone decides which requests are traced: a client names the trace that its request belongs
+to, not whether it costs anything. Of a target only a known route is recorded, of an exception only its type:
+anything else may hold a key, a value or a secret.
+"""
 
-from opentelemetry.trace import Span, format_span_id, format_trace_id
+import asyncio
+from contextlib import AbstractContextManager
+from random import random
 
-from gateway.observability.logs import trace_ids
+from opentelemetry.context import Context
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    StatusCode,
+    format_span_id,
+    format_trace_id,
+    get_current_span,
+    use_span,
+)
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-_current: ContextVar["RequestSpan | None"] = ContextVar("request_span", default=None)
+from backends.errors import BackendError
+from gateway.config.settings import TracingSettings
+from gateway.domain.answers import Answer
+from gateway.domain.headers import Headers
+from gateway.domain.model import Operation, TenantLabels
+from gateway.observability import logs
+from gateway.observability.catalogue import SPANS_LOST
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import Around, Call, Result
+from gateway.observability.tracing.exporting import Export
+
+_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+_CALLS_OF_REQUESTS = frozenset({"put", "get", "delete", "charge", "read"})
+"""What requests of the data plane ask of stores; the rest is the control plane's and the background's."""
+
+_SYSTEMS = {"dynamodb": "aws.dynamodb"}
+"""Names by the semantic conventions where they differ from ours."""
+
+_PROPAGATOR = TraceContextTextMapPropagator()
 
 
-class RequestSpan:
-    """A recorded span and the context it is current in: the connection's task, for one request."""
+class Spans:
+    """Traces of a share of all requests."""
 
-    __slots__ = ("_ids_before", "_span_before", "span")
+    def __init__(self, settings: TracingSettings, metrics: ServiceMetrics) -> None:
+        self._share = settings.share
+        self._export = Export(settings)
+        self._tracer = self._export.tracer
+        metrics.watch(SPANS_LOST, lambda: self._export.lost)
+        logs.context_fields.add(_ids_of_current_span)
 
-    def __init__(self, span: Span) -> None:
-        self.span = span
+    def begin(
+        self, method: str, operation: Operation | None, headers: Headers, request_id: str
+    ) -> AbstractContextManager[object] | None:
+        if random() >= self._share:  # noqa: S311 - no secret
+            return None
+        known_method = method if method in _METHODS else "_OTHER"
+        attributes = {"http.request.method": known_method, "kvs.request_id": request_id}
+        name = method if method in _METHODS else "HTTP"
+        if operation is not None:
+            attributes |= {"http.route": f"/v1/{operation}", "kvs.operation": operation.value}
+            name += f" /v1/{operation}"
+        span = self._tracer.start_span(name, _parent(headers), SpanKind.SERVER, attributes)
+        return use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
 
-    def __enter__(self) -> Self:
-        self._span_before = _current.set(self)
-        self._ids_before = trace_ids.set(self.ids)
-        return self
+    def granted(self, labels: TenantLabels) -> None:
+        get_current_span().set_attributes(
+            {
+                "kvs.org": labels.org,
+                "kvs.app": labels.app,
+                "kvs.env": labels.env,
+                "kvs.table": labels.table,
+            }
+        )
 
-    def __exit__(self, *_: object) -> None:
-        self.span.end()
-        trace_ids.reset(self._ids_before)
-        _current.reset(self._span_before)
+    def answered(self, answer: Answer) -> None:
+        span = get_current_span()
+        span.set_attribute("http.response.status_code", answer.status)
+        span.set_attribute("kvs.outcome", answer.usage.label)
+        if answer.code is not None:
+            span.set_attribute("kvs.code", answer.code)
+            if answer.status >= 500:
+                span.set_attribute("error.type", answer.code)
+                span.set_status(StatusCode.ERROR)
 
-    def ids(self) -> dict[str, str]:
-        """Log fields that lead to the trace. Tasks may outlive the request that started them: none then."""
-        if not self.span.is_recording():
-            return {}
-        context = self.span.get_span_context()
-        return {"trace_id": format_trace_id(context.trace_id), "span_id": format_span_id(context.span_id)}
+    def around(self, backend: str, operation: str) -> Around | None:
+        if operation not in _CALLS_OF_REQUESTS:
+            return None
+        name = f"{backend} {operation}"
+        attributes = {
+            "db.system.name": _SYSTEMS.get(backend, backend),
+            "db.operation.name": operation,
+        }
+
+        def observe(call: Call[Result]) -> Call[Result]:
+            # tasks may outlive the request that started them: a span that has ended records nothing
+            if not get_current_span().is_recording():
+                return call
+            return _within(self._tracer.start_span(name, None, SpanKind.CLIENT, attributes), call)
+
+        return observe
+
+    async def close(self) -> None:
+        await self._export.close()
 
 
-def current_span() -> Span | None:
-    """The request's span, while it is served; None outside of traced requests."""
-    current = _current.get()
-    return current.span if current is not None and current.span.is_recording() else None
+async def _within(span: Span, call: Call[Result]) -> Result:
+    """Await the call of a store; its span ends with it."""
+    try:
+        return await call
+    except (Exception, asyncio.CancelledError) as error:
+        span.set_attribute("error.type", type(error).__name__)
+        # what stores say of their own failures may be shown; other messages may quote a key or a value
+        span.set_status(StatusCode.ERROR, str(error) if isinstance(error, BackendError) else None)
+        raise
+    finally:
+        span.end()
+
+
+def _parent(headers: Headers) -> Context:
+    """The client's span, if it names one in due form. Its `tracestate` is not taken: it may hold anything."""
+    named = headers.get(b"traceparent")
+    if named is None:
+        return Context()
+    return _PROPAGATOR.extract({"traceparent": named.decode("latin-1")}, Context())
+
+
+def _ids_of_current_span() -> dict[str, str]:
+    """Fields of log lines that lead to the trace of the request being served."""
+    span = get_current_span()
+    if not span.is_recording():
+        return {}
+    context = span.get_span_context()
+    return {"trace_id": format_trace_id(context.trace_id), "span_id": format_span_id(context.span_id)}

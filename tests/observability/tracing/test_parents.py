@@ -53,7 +53,7 @@ async def test_two_traceparents_are_ignored(traced, receiver):
 
 @pytest.mark.parametrize("share", [0, 0.5])
 async def test_no_client_can_have_itself_traced(traced, receiver, monkeypatch, share):
-    monkeypatch.setattr("gateway.observability.tracing.requests.random", lambda: 0.5)
+    monkeypatch.setattr("gateway.observability.tracing.spans.random", lambda: 0.5)
     async with traced({"tracing": {"share": share}}) as gateway:
         for trace in (TRACE, f"{1:032x}", f"{'f' * 32}"):
             await gateway.get("k", headers={"traceparent": f"00-{trace}-{SPAN}-01"})
@@ -62,7 +62,7 @@ async def test_no_client_can_have_itself_traced(traced, receiver, monkeypatch, s
 
 async def test_a_share_of_requests_is_traced_whole(traced, receiver, monkeypatch):
     drawn = iter([0.2, 0.6, 0.4, 0.5])
-    monkeypatch.setattr("gateway.observability.tracing.requests.random", lambda: next(drawn))
+    monkeypatch.setattr("gateway.observability.tracing.spans.random", lambda: next(drawn))
     async with traced({"tracing": {"share": 0.5}}) as gateway:
         for name in "abcd":
             await gateway.get("k", headers={"x-request-id": name})
