@@ -6,8 +6,8 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.app.callers import Callers, build_callers
 from gateway.app.stores import Stores
+from gateway.config.apps import declared_apps
 from gateway.config.contradictions import find_contradictions
-from gateway.config.declaring import declared_apps
 from gateway.config.problems import Problems
 from gateway.config.settings import Settings
 from gateway.controlplane.calls import CredentialCalls

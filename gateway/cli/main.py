@@ -15,9 +15,9 @@ from gateway.cli.arguments import parse_arguments
 from gateway.cli.exits import CommandFailed, Exit
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
+from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
-from gateway.config.source import ConfigurationFile
 from gateway.observability.logs import configure_logging
 from gateway.replica.run import CannotListen, serve
 

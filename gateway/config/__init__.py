@@ -1,9 +1,12 @@
 """YAML to typed settings. Every mistake is found, all are reported together, no value is ever printed.
 
+problems         mistakes with their paths, collected
 settings         the shape: what each key is, its unit, range and default
+strict_yaml      YAML without repeated keys, objects or unbounded depth
 interpolation    `${NAME}`, `${NAME:-default}` and `file:/path` in strings
 decoding         a tree of YAML to settings, mistakes with their paths
+certificates     the data listener's certificate, checked and replaced
+apps             declared apps: their contradictions, and their records in the directory
 contradictions   what no single key can tell
-declaring        declared apps as directory records
-loading          a file to settings, or to all its problems
+loading          a file to settings or to all its problems, and whether it has changed
 """

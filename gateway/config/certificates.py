@@ -1,29 +1,32 @@
-"""The data listener's certificate."""
+"""The data listener's certificate: whether its files can be used, and how a new one takes its place."""
 
+import os
 import ssl
 from pathlib import Path
 
+from gateway.config.problems import Problems
 from gateway.config.settings import TlsSettings
 
 
 class UnusableCertificate(Exception):
-    """What is in the files is no certificate with its key."""
+    """The files do not hold a certificate and its key."""
 
 
 class ShownCertificate:
-    """The certificate that handshakes are given. `context` takes connections for as long as there are any.
+    """The certificate that handshakes show. The listener keeps `context`; handshakes move to the current one.
 
-    Each has a context of its own, because one that is loaded again keeps a certificate with another kind of
-    key, and is left with half a pair where the other half does not fit.
+    Each certificate has a context of its own. A context that is loaded again would keep the old certificate
+    beside a new one whose key is of another kind (RSA, ECDSA), and hold half a pair if key and
+    certificate do not fit together.
     """
 
     def __init__(self, tls: TlsSettings) -> None:
         self._tls = tls
         self._shown = self.context = server_context(tls)
-        self.context.sni_callback = self._begin_handshake  # called without a name, too
+        self.context.sni_callback = self._begin_handshake  # also for a ClientHello without a name
 
     def read(self) -> ssl.SSLContext:
-        """What is in the files now, for `show`. Raises UnusableCertificate."""
+        """A context of what the files hold now, for `show`. Raises UnusableCertificate."""
         return server_context(self._tls)
 
     def show(self, context: ssl.SSLContext) -> None:
@@ -35,13 +38,33 @@ class ShownCertificate:
 
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext:
-    """A context that shows what is in the files now. Raises UnusableCertificate."""
+    """A context of what the files hold now. Raises UnusableCertificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    if not (Path(tls.certificate).is_file() and Path(tls.key).is_file()):  # a pipe would be waited for
+    if not (Path(tls.certificate).is_file() and Path(tls.key).is_file()):  # reading a pipe would block
         raise UnusableCertificate
     try:
-        # an empty password, because the library would ask the terminal for that of an encrypted key
+        # an empty password: OpenSSL would ask the terminal for the one of an encrypted key
         context.load_cert_chain(tls.certificate, tls.key, password="")
-    except OSError:  # what does not fit together is an SSLError, which is one
+    except OSError:  # SSLError, of a pair that does not fit, is one
         raise UnusableCertificate from None
     return context
+
+
+def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
+    """Note why the files cannot be used."""
+    unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]
+    for key in unreadable:
+        problems.add(f"{path}.{key}", "names a file that cannot be read")
+    if unreadable:
+        return
+    try:
+        server_context(tls)
+    except UnusableCertificate:
+        problems.add(path, "does not name a certificate and its unencrypted key, in PEM")
+
+
+def _is_readable(file: str) -> bool:
+    try:
+        return os.access(file, os.R_OK)
+    except ValueError:  # no path holds a NUL
+        return False

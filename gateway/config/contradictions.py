@@ -1,16 +1,13 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
-import os
-from collections import Counter
-from hashlib import sha256
 from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 
-from gateway.config.certificates import UnusableCertificate, server_context
-from gateway.config.problems import Problems
-from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings, TlsSettings
+from gateway.config.apps import check_apps
+from gateway.config.certificates import check_certificate
+from gateway.config.problems import Problems, repeats
+from gateway.config.settings import Settings
 from gateway.credentials.keyring import ApprovedRoles
-from gateway.directory.tokens import PREFIX, is_well_formed
 from gateway.domain.rules import BEARER_TOKEN
 
 _TRACING_MODULES = (
@@ -30,7 +27,7 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_stores(settings, problems)
     if settings.tracing is not None and not _is_tracing_installed():
         problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
-    _check_apps(settings.apps, settings.directory.max_tables, problems)
+    check_apps(settings, problems)
 
 
 def is_loopback(host: str) -> bool:
@@ -50,29 +47,10 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
             problems.add(f"listen.{name}.port", "is the port of another listener")
         taken.add(place)
     if listen.data.tls is not None:
-        _check_certificate(listen.data.tls, problems)
+        check_certificate(listen.data.tls, "listen.data.tls", problems)
     for index, token in enumerate(settings.control.tokens):
         if not BEARER_TOKEN.fullmatch(token.encode()):
             problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
-
-
-def _check_certificate(tls: TlsSettings, problems: Problems) -> None:
-    unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]
-    for key in unreadable:
-        problems.add(f"listen.data.tls.{key}", "names a file that cannot be read")
-    if unreadable:
-        return
-    try:
-        server_context(tls)
-    except UnusableCertificate:
-        problems.add("listen.data.tls", "does not name a certificate and its unencrypted key, in PEM")
-
-
-def _is_readable(path: str) -> bool:
-    try:
-        return os.access(path, os.R_OK)
-    except ValueError:  # no path holds a NUL
-        return False
 
 
 def _check_signature(settings: Settings, problems: Problems) -> None:
@@ -91,7 +69,7 @@ def _check_credentials(settings: Settings, problems: Problems) -> None:
     for index, credential in enumerate(credentials.static):
         if not roles.approves(credential.role):
             problems.add(f"{path}.static[{index}].role", "is not one of signature.approved_roles")
-    for index in _repeats([credential.access_key_id for credential in credentials.static]):
+    for index in repeats([credential.access_key_id for credential in credentials.static]):
         problems.add(f"{path}.static[{index}].access_key_id", "is given more than once")
     proxy = credentials.trusted_proxy
     if proxy is None:
@@ -128,38 +106,3 @@ def _is_tracing_installed() -> bool:
         return all(find_spec(module) is not None for module in _TRACING_MODULES)
     except ModuleNotFoundError:  # a package above it
         return False
-
-
-def _check_apps(apps: list[DeclaredAppSettings], default_max_tables: int, problems: Problems) -> None:
-    for index in _repeats([(app.org, app.app, app.env) for app in apps]):
-        problems.add(f"apps[{index}]", "is declared more than once")
-    digests: list[tuple[str, str]] = []
-    for app_index, app in enumerate(apps):
-        path = f"apps[{app_index}].tables"
-        if len(app.tables) > (default_max_tables if app.max_tables is None else app.max_tables):
-            problems.add(path, "has more tables than max_tables")
-        for index in _repeats([table.name.upper() for table in app.tables]):
-            problems.add(f"{path}[{index}].name", "is, in upper case, the name of another table of the app")
-        for index, table in enumerate(app.tables):
-            digests += _check_token(table, f"{path}[{index}]", problems)
-    for index in _repeats([digest for _, digest in digests]):
-        problems.add(digests[index][0], "is the token of another table")
-
-
-def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tuple[str, str]]:
-    if (table.token is None) == (table.token_sha256 is None):
-        problems.add(path, "needs either token or token_sha256")
-        return []
-    if table.token_sha256 is not None:
-        return [(f"{path}.token_sha256", table.token_sha256)]
-    token = (table.token or "").encode()
-    if token.startswith(PREFIX) and not is_well_formed(token):
-        problems.add(f"{path}.token", "begins with kvs_ but is not a token that this gateway issues")
-    if not BEARER_TOKEN.fullmatch(token):
-        problems.add(f"{path}.token", "holds a character that a header cannot carry")
-    return [(f"{path}.token", sha256(token).hexdigest())]
-
-
-def _repeats(values: list[object] | list[str] | list[tuple[str, str, str]]) -> list[int]:
-    counts = Counter(values)
-    return [index for index, value in enumerate(values) if counts[value] > 1]

@@ -1,11 +1,14 @@
-"""A file to settings, or to all that is wrong with it."""
+"""A file to settings, or to all that is wrong with it; and whether it or a file that it names has changed."""
 
-from collections.abc import Mapping
+import os
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from backends.settings import RedisSettings
 from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
 from gateway.config.interpolation import Outside, Read, interpolate, read_text
@@ -14,6 +17,12 @@ from gateway.config.settings import ControlSettings, Settings
 from gateway.config.strict_yaml import read_yaml
 
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
+
+Marks = dict[Path, tuple[int, int, int] | None]
+"""For each file the time of its last change, its size and its inode; None if it cannot be seen."""
+
+_MAX_RELOAD_BYTES = 64 * 1024 * 1024
+"""More than any configuration that can be used."""
 
 
 def load(file: Path, environ: Mapping[str, str], read: Read = read_text) -> Settings:
@@ -63,8 +72,80 @@ def _spell_off(tree: Any) -> Any:
 
 
 def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) -> Settings:
-    """Where no token is configured, the variable that the command line reads is the one, if it is set."""
+    """Where no token is configured, the command line's own variable is the token, if it is set (D37)."""
     token = environ.get(_CONTROL_TOKEN_VARIABLE)
     if settings.control.tokens or not token:
         return settings
     return msgspec.structs.replace(settings, control=ControlSettings(tokens=[token]))
+
+
+class ConfigurationFile:
+    """One YAML file, read as often as needed. `marks` are those of all files that the last reading took in.
+
+    Marks are compared by looking, once a second. Events of the file system (inotify) say nothing when a link
+    above the file is swapped, as git-sync does, and nothing on some network file systems (D116).
+    """
+
+    def __init__(self, file: Path, environ: Mapping[str, str]) -> None:
+        self._file = file
+        self._environ = environ
+        self.marks: Marks = {}
+        self._in_use: frozenset[Path] = frozenset()
+
+    def __str__(self) -> str:
+        return str(self._file)
+
+    def load(self) -> Settings:
+        """The settings. Raises InvalidConfiguration with every problem.
+
+        The first time the file may be anything that can be read, a pipe included.
+        """
+        before = self.look()
+        marks: Marks = {}
+        read_one = _read_again if before else read_text
+
+        def read(file: Path) -> str:
+            marks[file] = _mark(file)
+            return read_one(file)
+
+        try:
+            settings = load(self._file, self._environ, read)
+        except InvalidConfiguration:
+            self.marks = before | marks  # correcting a file that it named before may be what is needed
+            raise
+        named = frozenset(_named_in(settings))
+        self._in_use = self._in_use or named  # these stay in use until a restart, whatever is named later
+        self.marks = marks | {file: _mark(file) for file in named | self._in_use}
+        return settings
+
+    def look(self) -> Marks:
+        """The marks of the same files now."""
+        return {file: _mark(file) for file in self.marks}
+
+
+def _read_again(file: Path) -> str:
+    """The text of a regular file: a pipe may never begin or never end. Raises what `read_text` raises."""
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as text:  # noqa: PTH123
+        found = os.fstat(text.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_RELOAD_BYTES:
+            raise OSError
+        return text.read()
+
+
+def _named_in(settings: Settings) -> Iterator[Path]:
+    """Files that the settings name and others read: the listener, the stores."""
+    tls = settings.listen.data.tls
+    if tls is not None:
+        yield from (Path(tls.certificate), Path(tls.key))
+    for store in (settings.store, settings.counters):
+        if isinstance(store, RedisSettings) and store.ca_file is not None:
+            yield Path(store.ca_file)
+
+
+def _mark(file: Path) -> tuple[int, int, int] | None:
+    """Of the file that links lead to: Kubernetes replaces mounted files by swapping a link."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,6 +1,8 @@
 """Mistakes in a configuration: where, and what would be right. Never the value that was found."""
 
 import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 
@@ -20,6 +22,12 @@ class Problem(Struct, frozen=True, order=True):
 def is_name(key: object) -> bool:
     """Whether a key may be shown: a slip of punctuation turns a value into one, and that may be a secret."""
     return re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)) is not None
+
+
+def repeats(values: Sequence[Hashable]) -> list[int]:
+    """Where values stand that stand in more than one place."""
+    counts = Counter(values)
+    return [index for index, value in enumerate(values) if counts[value] > 1]
 
 
 class Problems:

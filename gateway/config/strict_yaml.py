@@ -1,8 +1,8 @@
-"""YAML as it is read here: no repeated keys, no objects, no depth that ends the process.
+"""YAML without repeated keys, without objects, and without nesting that overflows the stack.
 
-The C library reads characters, where PyYAML was built with it: a file with 100,000
-apps takes seconds instead of minutes. Its own composer is not used: it recurses
-without a bound, and a file of brackets would end the process.
+The events come from libyaml where PyYAML was built with it: a file with 100,000 apps takes seconds
+instead of minutes. Its composer is not used: it recurses in C without a bound, so a file of
+brackets would end the process. PyYAML's own raises RecursionError.
 """
 
 from collections.abc import Hashable
@@ -19,7 +19,7 @@ from yaml.scanner import Scanner
 from gateway.config.problems import InvalidConfiguration, Problem
 
 _MOST_VALUES = 5_000_000
-"""Three times what 100,000 apps with three tables take."""
+"""Three times what 100,000 apps with three tables each have."""
 
 _MOST_KEYS = 10_000
 """In one mapping, those that are merged into it included."""
@@ -43,7 +43,7 @@ def read_yaml(text: str) -> Any:
 
 
 def _values_in(tree: Any, counted: dict[int, int]) -> int:
-    """How many there are where every alias is spelled out: a few lines of aliases may stand for billions."""
+    """How many there are once aliases are expanded: a few lines of them may stand for billions."""
     if not isinstance(tree, dict | list):
         return 1
     if id(tree) not in counted:

@@ -7,8 +7,8 @@ import ssl
 from backends.clock import Clock
 from gateway.app.renewal import Renewal, Renewed
 from gateway.config.certificates import ShownCertificate, UnusableCertificate
+from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration
-from gateway.config.source import ConfigurationFile
 from gateway.observability.catalogue import RELOAD_SUCCESS_TIME, RELOAD_SUCCESSFUL
 from gateway.observability.logs import report_fault
 from gateway.observability.metrics import ServiceMetrics

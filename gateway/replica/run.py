@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from gateway.app import App
 from gateway.config.certificates import ShownCertificate
+from gateway.config.loading import ConfigurationFile
 from gateway.config.settings import EdgeSettings
-from gateway.config.source import ConfigurationFile
 from gateway.http.listener import Listener, Where, open_listener
 from gateway.http.service import Service, affordable_connections
 from gateway.observability.catalogue import CONNECTIONS

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 import yaml
 
+from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration
-from gateway.config.source import ConfigurationFile
 from gateway.replica import reload as reloading
 from tests.replica.watched import watching, write
 from tests.support.config import BASE, TABLE_TOKEN, merged

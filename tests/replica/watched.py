@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from gateway.config.source import ConfigurationFile
+from gateway.config.loading import ConfigurationFile
 from gateway.replica.reload import Reloader
 from tests.support.config import BASE, merged
 from tests.support.gateway import Gateway, run_gateway

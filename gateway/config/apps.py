@@ -1,0 +1,71 @@
+"""Apps that the file declares: what contradicts itself in them, and the records that they become."""
+
+from hashlib import sha256
+
+from gateway.config.problems import Problems, repeats
+from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
+from gateway.directory.declared import declared_table_id
+from gateway.directory.records import AppRecord, TableRecord
+from gateway.directory.tokens import PREFIX, is_well_formed
+from gateway.domain.model import Environment
+from gateway.domain.rules import BEARER_TOKEN
+
+
+def declared_apps(settings: Settings) -> list[AppRecord]:
+    """Their records, as managed apps have them in the store. Of a token only the digest goes on."""
+    return [_app_record(app) for app in settings.apps]
+
+
+def _app_record(app: DeclaredAppSettings) -> AppRecord:
+    environment = Environment(app.org, app.app, app.env)
+    return AppRecord(
+        environment=environment,
+        type=app.type,
+        active=app.status == "active",
+        requests_per_minute=app.requests_per_minute,
+        max_tables=app.max_tables,
+        tables=tuple(_table_record(environment, table) for table in app.tables),
+    )
+
+
+def _table_record(environment: Environment, table: DeclaredTable) -> TableRecord:
+    return TableRecord(
+        id=declared_table_id(environment, table.name),
+        name=table.name,
+        token_sha256=table.token_sha256 or sha256((table.token or "").encode()).hexdigest(),
+        token_last_four=None if table.token is None else table.token[-4:],
+        minute_limit=table.minute_limit,
+    )
+
+
+def check_apps(settings: Settings, problems: Problems) -> None:
+    """Note what contradicts itself in the declared apps and between them."""
+    apps = settings.apps
+    for index in repeats([(app.org, app.app, app.env) for app in apps]):
+        problems.add(f"apps[{index}]", "is declared more than once")
+    digests: list[tuple[str, str]] = []
+    for app_index, app in enumerate(apps):
+        path = f"apps[{app_index}].tables"
+        if len(app.tables) > (settings.directory.max_tables if app.max_tables is None else app.max_tables):
+            problems.add(path, "has more tables than max_tables")
+        for index in repeats([table.name.upper() for table in app.tables]):
+            problems.add(f"{path}[{index}].name", "is, in upper case, the name of another table of the app")
+        for index, table in enumerate(app.tables):
+            digests += _check_token(table, f"{path}[{index}]", problems)
+    for index in repeats([digest for _, digest in digests]):
+        problems.add(digests[index][0], "is the token of another table")
+
+
+def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tuple[str, str]]:
+    """Where the table's token is configured, and its digest; nothing if there is no single token."""
+    if (table.token is None) == (table.token_sha256 is None):
+        problems.add(path, "needs either token or token_sha256")
+        return []
+    if table.token_sha256 is not None:
+        return [(f"{path}.token_sha256", table.token_sha256)]
+    token = (table.token or "").encode()
+    if token.startswith(PREFIX) and not is_well_formed(token):
+        problems.add(f"{path}.token", "begins with kvs_ but is not a token that this gateway issues")
+    if not BEARER_TOKEN.fullmatch(token):
+        problems.add(f"{path}.token", "holds a character that a header cannot carry")
+    return [(f"{path}.token", sha256(token).hexdigest())]
