@@ -25,7 +25,7 @@ from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import read_body
 from gateway.http.messages import Request, Response
-from gateway.observability.logs import describe_fault, report_fault
+from gateway.observability.logs import describe_exception, report_exception
 
 log = logging.getLogger("kvs.control")
 audit_log = logging.getLogger("kvs.audit")
@@ -71,10 +71,10 @@ class ControlEdge:
         except Refusal as refusal:
             answer = refuse(refusal)
         except BackendError as error:
-            log.warning("the directory's store failed", extra={"fields": describe_fault(error)})
+            log.warning("the directory's store failed", extra={"fields": describe_exception(error)})
             answer = refuse(AuthUnavailable())
         except Exception as fault:
-            report_fault(log, fault)
+            report_exception(log, fault)
             answer = refuse(InternalError())
         return Response(answer)
 

@@ -22,7 +22,7 @@ from gateway.domain.model import Call, Operation, TenantLabels
 from gateway.http.body import arrived_body, read_body
 from gateway.http.messages import Request, Response
 from gateway.observability.catalogue import REQUESTS_IN_FLIGHT
-from gateway.observability.logs import LineBudget, report_fault
+from gateway.observability.logs import LogThrottle, report_exception
 from gateway.observability.metrics import OTHER_OPERATION, ServiceMetrics
 
 log = logging.getLogger("kvs.access")
@@ -49,7 +49,7 @@ class DataEdge:
         self._settings = settings
         self._body_bytes = body_bytes
         self._access_share = access_share
-        self._failure_lines = LineBudget(FAILURE_LINES_PER_SECOND)
+        self._failure_lines = LogThrottle(FAILURE_LINES_PER_SECOND, seconds=1.0)
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = 0
         self._on_idle: Callable[[], None] | None = None
@@ -93,7 +93,7 @@ class DataEdge:
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
         except Exception as fault:
-            report_fault(log, fault)
+            report_exception(log, fault)
             answer = refuse(InternalError())
         finally:
             self._tasks.discard(request.task)
@@ -146,7 +146,7 @@ class DataEdge:
     ) -> None:
         """One line. Failures are logged whether or not they are sampled, at most so many a second."""
         is_failure = answer.status >= 500
-        if is_failure and not self._failure_lines.admits(perf_counter()):
+        if is_failure and not self._failure_lines.admits():
             return
         fields = {
             "request_id": request.id,

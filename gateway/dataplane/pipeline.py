@@ -14,7 +14,7 @@ from gateway.domain.answers import Answer, refuse, render
 from gateway.domain.errors import InternalError, Refusal, ShuttingDown
 from gateway.domain.model import Call, TenantLabels, UsageOutcome
 from gateway.domain.rules import Limits
-from gateway.observability.logs import report_fault
+from gateway.observability.logs import report_exception
 
 log = logging.getLogger("kvs.pipeline")
 
@@ -56,7 +56,7 @@ class Pipeline:
         except Refusal as refusal:
             return refuse(refusal), None
         except Exception as fault:
-            return _unforeseen(fault), None
+            return _unhandled(fault), None
 
         reading = self._meter.open(grant, call)
         answer = _CUT_SHORT
@@ -68,12 +68,12 @@ class Pipeline:
         except Refusal as refusal:
             answer = refuse(refusal)
         except Exception as fault:
-            answer = _unforeseen(fault)
+            answer = _unhandled(fault)
         finally:
             reading.close(answer)
         return answer, grant.labels
 
 
-def _unforeseen(fault: Exception) -> Answer:
-    report_fault(log, fault)
+def _unhandled(fault: Exception) -> Answer:
+    report_exception(log, fault)
     return refuse(InternalError())

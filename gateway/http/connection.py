@@ -27,7 +27,7 @@ from gateway.http.messages import Request, Response, encode_refusal, encode_resp
 from gateway.http.parsing import FramingTooLong, Malformed, Message, MessageParser
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
-from gateway.observability.logs import forget_task, name_request_of, report_fault
+from gateway.observability.logs import forget_task, name_request_of, report_exception
 
 log = logging.getLogger("kvs.edge")
 
@@ -226,7 +226,7 @@ class Connection(asyncio.Protocol):
                     self._waiter = self._loop.create_future()
                     await self._waiter
         except Exception as error:
-            report_fault(log, error)
+            report_exception(log, error)
         finally:
             self._service.tasks.discard(task)
             forget_task(task)
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
         try:
             return await self._service.handler(request)
         except Exception as error:
-            report_fault(log, error)
+            report_exception(log, error)
             self._service.count_refusal(InternalError())
             return Response(refuse(InternalError()), closes=True)
 

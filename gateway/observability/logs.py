@@ -7,9 +7,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
+from time import monotonic
 
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
 """They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
+
+_MOST_CAUSES = 5
+_MOST_FRAMES = 10
+_MOST_KINDS = 100
 
 context_fields: set[Callable[[], dict[str, str]]] = set()
 """Further fields of each line, asked for when it is written: those of traces, where requests are traced."""
@@ -21,21 +26,38 @@ _connections: dict[asyncio.Task[None], Current] = {}
 started beside it, for several requests or for none, has no request id. Asked only when a line is logged."""
 
 
-class LineBudget:
-    """At most so many lines in each second."""
+class LogThrottle:
+    """Admits at most `lines` of each kind in `seconds`, which begin with the kind's first line.
 
-    def __init__(self, per_second: int) -> None:
-        self._per_second = per_second
-        self._second = 0
-        self._written = 0
+    So a failure that all requests meet is logged, but not once per request. The number of kinds is bounded:
+    beyond it, lines of further kinds are dropped until another kind's time is over. Two threads at once
+    may be admitted a line too many.
+    """
 
-    def admits(self, now_seconds: float) -> bool:
-        """Whether one more line may be written now."""
-        second = int(now_seconds)
-        if second != self._second:
-            self._second, self._written = second, 0
-        self._written += 1
-        return self._written <= self._per_second
+    def __init__(self, lines: int, seconds: float, now_seconds: Callable[[], float] = monotonic) -> None:
+        self._lines = lines
+        self._seconds = seconds
+        self._now_seconds = now_seconds
+        self._windows: dict[str, tuple[float, int]] = {}
+        """By kind: when its time is over, and how many lines it has had."""
+
+    def admits(self, kind: str = "") -> bool:
+        """Whether one more line may be written now; the caller then writes it."""
+        now_seconds = self._now_seconds()
+        ends_at, written = self._windows.get(kind, (now_seconds, 0))
+        if now_seconds >= ends_at:
+            ends_at, written = now_seconds + self._seconds, 0
+        if written == self._lines or not self._has_room_for(kind, now_seconds):
+            return False
+        self._windows[kind] = ends_at, written + 1
+        return True
+
+    def _has_room_for(self, kind: str, now_seconds: float) -> bool:
+        if kind not in self._windows and len(self._windows) >= _MOST_KINDS:
+            self._windows = {
+                each: window for each, window in self._windows.items() if window[0] > now_seconds
+            }
+        return kind in self._windows or len(self._windows) < _MOST_KINDS
 
 
 class JsonFormatter(logging.Formatter):
@@ -48,20 +70,15 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.msg if record.exc_info else record.getMessage(),
         }
-        line.update(_surroundings())
+        request_id = current_request_id()
+        if request_id is not None:
+            line["request_id"] = request_id
+        for fields_of_context in context_fields:
+            line.update(fields_of_context())
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1] is not None:
-            line.update(describe_fault(record.exc_info[1]))
+            line.update(describe_exception(record.exc_info[1]))
         return json.dumps(line, default=str)
-
-
-def _surroundings() -> dict[str, str]:
-    """The request that is being served while the line is written, and its trace."""
-    request_id = current_request_id()
-    fields = {} if request_id is None else {"request_id": request_id}
-    for further in context_fields:
-        fields |= further()
-    return fields
 
 
 def configure_logging(level: str) -> None:
@@ -73,20 +90,21 @@ def configure_logging(level: str) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def report_fault(log: logging.Logger, fault: BaseException) -> None:
-    """One line about what nobody foresaw."""
-    log.error("unforeseen fault", extra={"fields": describe_fault(fault)})
+def report_exception(log: logging.Logger, error: BaseException) -> None:
+    """One line about an exception that nothing handles."""
+    log.error("unhandled exception", extra={"fields": describe_exception(error)})
 
 
-def describe_fault(fault: BaseException) -> dict[str, object]:
-    """The type of the exception and of its causes, and the lines it passed through."""
-    frames = traceback.extract_tb(fault.__traceback__)
-    kinds = [type(fault).__name__]
-    cause = fault.__cause__
-    while cause is not None and len(kinds) < 5:
+def describe_exception(error: BaseException) -> dict[str, object]:
+    """The type of the exception and of its causes, and the lines it passed through; never its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    kinds = [type(error).__name__]
+    cause = error.__cause__
+    while cause is not None and len(kinds) < _MOST_CAUSES:
         kinds.append(type(cause).__name__)
         cause = cause.__cause__
-    return {"fault": kinds, "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-10:]]}
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-_MOST_FRAMES:]]
+    return {"fault": kinds, "at": places}
 
 
 def name_request_of(task: asyncio.Task[None], current: Current) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from backends.errors import BackendError
 from backends.interface import Charge, Entry, EntryStore, Keyspace, Record, RecordStore, WindowCounter
-from gateway.observability.logs import describe_fault
+from gateway.observability.logs import LogThrottle, describe_exception
 from gateway.observability.metrics import ServiceMetrics
 
 log = logging.getLogger("kvs.stores")
@@ -48,16 +48,14 @@ class StoreTimes:
 class _Timer:
     def __init__(self, metrics: ServiceMetrics, backend: str, operation: str) -> None:
         self._what = {"backend": backend, "operation": operation}
-        self._silent_until: dict[str, float] = {}
+        self._complaints = LogThrottle(1, _SILENT_SECONDS)
         self._ok = metrics.store_histogram(backend, operation, "ok")
         self._error = metrics.store_histogram(backend, operation, "error")
 
     def _complain(self, error: BackendError) -> None:
-        """Say so in the log, but each reason not once per request."""
-        now, reason = perf_counter(), str(error)
-        if now >= self._silent_until.get(reason, 0.0):
-            self._silent_until[reason] = now + _SILENT_SECONDS
-            fields = {**self._what, "reason": reason, **describe_fault(error)}
+        reason = str(error)
+        if self._complaints.admits(reason):
+            fields = {**self._what, "reason": reason, **describe_exception(error)}
             log.warning("a store call failed", extra={"fields": fields})
 
     async def time(self, call: Call[Result]) -> Result:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from backends.errors import BackendError
 from backends.interface import Backend
-from gateway.observability.logs import describe_fault
+from gateway.observability.logs import describe_exception
 
 log = logging.getLogger("kvs.health")
 
@@ -69,6 +69,6 @@ async def _fault_of(backend: Backend) -> BackendError | None:
     try:
         await backend.ping()
     except BackendError as error:
-        log.debug("no answer", extra={"fields": describe_fault(error)})
+        log.debug("no answer", extra={"fields": describe_exception(error)})
         return error
     return None

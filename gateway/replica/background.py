@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from backends.errors import BackendError
 from gateway.app import App
 from gateway.directory.records import labels_of
-from gateway.observability.logs import describe_fault, report_fault
+from gateway.observability.logs import describe_exception, report_exception
 
 log = logging.getLogger("kvs.housekeeping")
 
@@ -37,9 +37,9 @@ async def _keep_directory(app: App) -> None:
             pause_seconds = max(pause_seconds, _PAUSE_SECONDS_PER_APP * await _note_tables(app))
             await app.reclaimer.run()
         except BackendError as error:
-            log.warning("the directory cannot be read", extra={"fields": describe_fault(error)})
+            log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
         except Exception as fault:
-            report_fault(log, fault)
+            report_exception(log, fault)
         await asyncio.sleep(pause_seconds)
         try:
             async with asyncio.timeout(_DIRECTORY_SECONDS):
@@ -78,5 +78,5 @@ async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
         try:
             await work()
         except Exception as fault:
-            report_fault(log, fault)
+            report_exception(log, fault)
         await asyncio.sleep(seconds)

@@ -10,7 +10,7 @@ from gateway.config.certificates import ShownCertificate, UnusableCertificate
 from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration
 from gateway.observability.catalogue import RELOAD_SUCCESS_TIME, RELOAD_SUCCESSFUL
-from gateway.observability.logs import report_fault
+from gateway.observability.logs import report_exception
 from gateway.observability.metrics import ServiceMetrics
 
 log = logging.getLogger("kvs.reload")
@@ -65,7 +65,7 @@ class Reloader:
             self._fail([{"path": "listen.data.tls", "problem": "cannot be used"}])
         except Exception as fault:
             self._succeeded = False
-            report_fault(log, fault)
+            report_exception(log, fault)
         else:
             self._succeeded, self._succeeded_at_ms = True, self._clock.wall_ms()
             log.info("the configuration was reloaded", extra={"fields": {"needs_restart": restart}})

@@ -24,7 +24,7 @@ async def test_a_counter_that_fails_is_503_and_never_429(gateway, operation):
     assert reply.headers["Retry-After"] == "1"
 
 
-class Unforeseen(Exception):
+class Unhandled(Exception):
     """What no part of the gateway expects."""
 
     def __init__(self, _: str) -> None:
@@ -32,18 +32,18 @@ class Unforeseen(Exception):
 
 
 @pytest.mark.parametrize("place", ["charge", *OPERATIONS])
-async def test_an_unforeseen_fault_is_500_and_tells_nothing(gateway, place):
-    gateway.faults.fail, gateway.faults.error = {place}, Unforeseen
+async def test_an_unhandled_exception_is_500_and_tells_nothing(gateway, place):
+    gateway.faults.fail, gateway.faults.error = {place}, Unhandled
     reply = await gateway.call("put" if place == "charge" else place, BODY)
     assert (reply.status, reply.json) == (500, {"error": "internal_error"})
-    assert "Unforeseen" not in str(reply.headers)
+    assert "Unhandled" not in str(reply.headers)
 
 
-async def test_the_log_of_an_unforeseen_fault_holds_no_message(gateway, caplog):
-    gateway.faults.fail, gateway.faults.error = {"put"}, Unforeseen
+async def test_the_log_of_an_unhandled_exception_holds_no_message(gateway, caplog):
+    gateway.faults.fail, gateway.faults.error = {"put"}, Unhandled
     await gateway.call("put", BODY)
-    (record,) = [record for record in caplog.records if record.getMessage() == "unforeseen fault"]
-    assert record.fields["fault"] == ["Unforeseen"]
+    (record,) = [record for record in caplog.records if record.getMessage() == "unhandled exception"]
+    assert record.fields["fault"] == ["Unhandled"]
     assert "secret-value" not in caplog.text + str(record.fields)
 
 
@@ -53,7 +53,7 @@ async def test_the_connection_survives_a_failure(gateway):
     assert reply.headers.get("Connection") != "close"
 
 
-@pytest.mark.parametrize("error", [BackendUnavailable, Unforeseen])
+@pytest.mark.parametrize("error", [BackendUnavailable, Unhandled])
 async def test_service_is_back_with_the_store(gateway, error):
     gateway.faults.fail, gateway.faults.error = {"*"}, error
     assert (await gateway.call("put", BODY)).status in {500, 503}

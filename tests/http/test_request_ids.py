@@ -43,7 +43,7 @@ async def test_an_id_of_the_client_is_carried_by_every_line(logged, lines):
     assert complaint["request_id"] == access["request_id"] == "from-the-client"
 
 
-async def test_an_unforeseen_fault_carries_the_answers_id(logged, lines):
+async def test_an_unhandled_exception_carries_the_answers_id(logged, lines):
     logged.faults.fail, logged.faults.error = {"get"}, ZeroDivisionError
     reply = await logged.get("k")
     assert reply.status == 500
@@ -132,12 +132,13 @@ async def test_failures_are_logged_where_access_is_zero(gateway, lines):
 
 
 async def test_many_failures_are_a_bounded_number_of_lines(gateway, lines, monkeypatch):
-    monkeypatch.setattr("gateway.dataplane.handler.perf_counter", lambda: 7.0)
+    now_seconds = 7.0
+    monkeypatch.setattr(gateway.app.data._failure_lines, "_now_seconds", lambda: now_seconds)
     gateway.faults.fail = {"get"}
     for _ in range(3 * FAILURE_LINES_PER_SECOND):
         await gateway.get("k")
     assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND
-    monkeypatch.setattr("gateway.dataplane.handler.perf_counter", lambda: 8.0)
+    now_seconds = 8.0
     await gateway.get("k")
     assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND + 1
 

@@ -17,7 +17,7 @@ async def test_a_fault_outside_of_the_pipeline_is_500_and_tells_nothing(gateway)
 async def test_a_fault_outside_of_the_pipeline_is_logged_without_its_message(gateway, caplog):
     gateway.app.data._pipeline = Broken()
     await gateway.get("k")
-    (record,) = [record for record in caplog.records if record.getMessage() == "unforeseen fault"]
+    (record,) = [record for record in caplog.records if record.getMessage() == "unhandled exception"]
     assert record.fields["fault"] == ["LookupError"]
     assert "secret-value" not in caplog.text + str(record.fields)
 

@@ -35,7 +35,10 @@ async def replicas(
         assert len(processes) == count, outcomes
         yield processes
         for process in processes:
-            assert [*log_of(process, "asyncio"), *log_of(process, "kvs.pipeline")] == []  # nothing unforeseen
+            assert [
+                *log_of(process, "asyncio"),
+                *log_of(process, "kvs.pipeline"),
+            ] == []  # no exception was unhandled
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import Thread
-from time import monotonic
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -21,6 +20,7 @@ from requests import RequestException, Response, Session
 
 from gateway import __version__
 from gateway.config.settings import TracingSettings
+from gateway.observability.logs import LogThrottle
 
 log = logging.getLogger("kvs.tracing")
 
@@ -112,7 +112,7 @@ class _Delivery(SpanExporter):
             compression=Compression.NoCompression,
             session=self._session,
         )
-        self._silent_until = 0.0
+        self._complaints = LogThrottle(1, _SILENT_SECONDS)
         self._is_given_up = False
         self.settled = 0
         self.lost = 0
@@ -136,9 +136,7 @@ class _Delivery(SpanExporter):
 
     def complain(self, reason: str) -> None:
         """Say so in the log, but not once per batch."""
-        now = monotonic()
-        if now >= self._silent_until and not self._is_given_up:
-            self._silent_until = now + _SILENT_SECONDS
+        if not self._is_given_up and self._complaints.admits():
             log.warning("traces are lost", extra={"fields": {"reason": reason}})
 
 

@@ -123,7 +123,7 @@ async def test_a_failed_store_call_is_an_error_in_both_spans(traced, receiver):
     assert attributes_of(call)["error.type"] == "BackendUnavailable"
 
 
-async def test_an_unforeseen_fault_is_an_error_without_its_message(traced, receiver):
+async def test_an_unhandled_exception_is_an_error_without_its_message(traced, receiver):
     async with traced() as gateway:
         gateway.faults.fail, gateway.faults.error = {"get"}, ZeroDivisionError
         gateway.faults.reason = "canary-message"

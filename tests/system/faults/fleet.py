@@ -55,9 +55,9 @@ class Fleet:
         await self._opened.aclose()
         if kind is None:
             assert self.watch.lag < LONGEST_LAG_SECONDS + self.watch.own_lag
-            self._assert_nothing_was_unforeseen()
+            self._assert_no_exception_was_unhandled()
 
-    def _assert_nothing_was_unforeseen(self) -> None:
+    def _assert_no_exception_was_unhandled(self) -> None:
         for process in self.processes:
             assert [*log_of(process, "asyncio"), *log_of(process, "kvs.pipeline")] == []
             assert "Traceback" not in process.log.read_text()
