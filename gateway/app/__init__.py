@@ -12,7 +12,8 @@ from gateway.app.callers import build_callers
 from gateway.app.renewal import Renewal, build_declared, build_table_token
 from gateway.app.stores import OpenStore, Stores, open_stores
 from gateway.config.settings import Settings
-from gateway.controlplane.calls import AppCalls, CredentialCalls, TableCalls
+from gateway.controlplane.apps import AppCalls, TableCalls
+from gateway.controlplane.credentials import CredentialCalls
 from gateway.controlplane.handler import ControlEdge
 from gateway.controlplane.runtime import Runtime
 from gateway.dataplane.execution import Executor, Meter, OpenMeter

@@ -10,7 +10,7 @@ from gateway.config.apps import declared_apps
 from gateway.config.contradictions import find_contradictions
 from gateway.config.problems import Problems
 from gateway.config.settings import Settings
-from gateway.controlplane.calls import CredentialCalls
+from gateway.controlplane.credentials import CredentialCalls
 from gateway.controlplane.handler import ControlEdge
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.policies.binding import TableTokenPolicy
@@ -57,7 +57,7 @@ class Renewal(Struct):
         """From the next call on. Returns the sections that differ and need a restart."""
         self.pipeline.renew(renewed.callers.policy, build_table_token(renewed.settings, self.bindings))
         self.credential_calls.issuer = renewed.callers.issuer
-        self.control.renew(renewed.settings.control.tokens)
+        self.control.replace_tokens(renewed.settings.control.tokens)
         self.declared.replace(renewed.declared)
         self.directory.changed.set()
         self.settings = renewed.settings

@@ -1,7 +1,8 @@
 """The control plane: apps, tables and credentials over HTTP.
 
-handler    who may manage, which call it is, one audit line per change
-calls      the calls
-fields     their fields, each valid or refused under its own code
-runtime    apps and tables as JSON, and the variables of an app's functions
+calls          a call: its route, its fields, its answer with an audit event
+runtime        apps and tables as JSON, and the variables of an app's functions
+apps           calls that manage apps and their tables
+credentials    the call that issues session credentials
+handler        who may manage; from a request to a call and from its end to a response
 """

@@ -1,24 +1,20 @@
-"""The control listener: who may manage, which call it is, and one audit line per change."""
+"""The control listener: who may manage, which call it is, and one audit event per change."""
 
 import hmac
 import logging
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct
 
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
-from gateway.controlplane.fields import Fields, parse_object
+from gateway.controlplane.calls import ControlCall, Router, Routes, parse_object
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import (
     AuthUnavailable,
     InternalError,
     InvalidToken,
-    MethodNotAllowed,
     MissingToken,
-    NotFound,
     Refusal,
 )
 from gateway.domain.headers import Headers
@@ -29,39 +25,19 @@ from gateway.observability.logs import describe_exception, report_exception
 
 log = logging.getLogger("kvs.control")
 audit_log = logging.getLogger("kvs.audit")
-audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: no change goes unrecorded
-
-
-class ControlCall(Struct, frozen=True):
-    """One authorized request: the path's variable parts, the query, the body's fields."""
-
-    parts: tuple[str, ...]
-    query: str
-    fields: Fields
-
-
-class Done(Struct, frozen=True):
-    """What a call answers; `audit` is set for a change and says what was done to what."""
-
-    status: int
-    body: object = None
-    audit: dict[str, object] | None = None
-
-
-Endpoint = Callable[[ControlCall], Awaitable[Done]]
-Routes = Sequence[tuple[str, dict[str, Endpoint]]]
+audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: every change is recorded
 
 
 class ControlEdge:
-    """Serves `routes`: a path pattern whose groups are its variable parts, and an endpoint per method."""
+    """Serves `routes` to whoever sends a control token."""
 
     def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:
-        self.renew(tokens)
-        self._routes = [(re.compile(pattern), methods) for pattern, methods in routes]
+        self.replace_tokens(tokens)
+        self.router = Router(routes)
         self._settings = settings
 
-    def renew(self, tokens: Sequence[str]) -> None:
-        """Take these tokens, and no others."""
+    def replace_tokens(self, tokens: Sequence[str]) -> None:
+        """Accept these tokens and no others, from the next request on."""
         self._tokens = [token.encode() for token in tokens]
 
     async def handle(self, request: Request) -> Response:
@@ -80,16 +56,16 @@ class ControlEdge:
 
     async def _answer(self, request: Request) -> Answer:
         token_number = self._authorize(request.headers)
-        endpoint, parts, query = self._route(request)
+        endpoint, parts, query = self.router.find(request.method, request.target.decode("latin-1"))
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds)
         done = await endpoint(ControlCall(parts, query, parse_object(body)))
         if done.audit is not None:
             who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
-        return Answer(204, b"") if done.status == 204 else _json(done.status, done.body)
+        return Answer(done.status, b"" if done.status == 204 else msgspec.json.encode(done.body))
 
     def _authorize(self, headers: Headers) -> int:
-        """The position, from 1, of the configured token that was sent. Takes the same time for each."""
+        """The position, from 1, of the configured token that was sent, in constant time for all of them."""
         field = headers.get(b"authorization")
         if not field:
             raise MissingToken
@@ -98,18 +74,3 @@ class ControlEdge:
         if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or not any(matches):
             raise InvalidToken
         return matches.index(True) + 1
-
-    def _route(self, request: Request) -> tuple[Endpoint, tuple[str, ...], str]:
-        path, _, query = request.target.decode("latin-1").partition("?")
-        for pattern, methods in self._routes:
-            match = pattern.fullmatch(path)
-            if match is not None:
-                endpoint = methods.get(request.method)
-                if endpoint is None:
-                    raise MethodNotAllowed(", ".join(methods))
-                return endpoint, match.groups(), query
-        raise NotFound
-
-
-def _json(status: int, body: object) -> Answer:
-    return Answer(status, msgspec.json.encode(body))

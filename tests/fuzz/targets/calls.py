@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from zlib import crc32
 
-from gateway.controlplane import fields
+from gateway.controlplane.calls import ControlCall, checked_name, parse_environment, parse_object
 from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.binding import TableTokenPolicy
@@ -118,13 +118,13 @@ def control(data: bytes) -> None:
     """Query and body of a management call."""
     query, content = _line(data)
     with suppress(ControlRefusal):
-        environment = fields.environment("acme", "shop", query.decode("latin-1"))
+        environment = parse_environment("acme", "shop", query.decode("latin-1"))
         assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", environment.env)
     with suppress(ControlRefusal, InvalidJson):
-        sent = fields.parse_object(content)
-        name = fields.name(sent.get("name"), TableName)
+        sent = parse_object(content)
+        name = checked_name(sent.get("name"), TableName)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
-        limit = fields.optional_integer(sent, "minute_limit", CallsPerMinute)
+        limit = ControlCall((), "", sent).integer("minute_limit", CallsPerMinute)
         assert limit is None or 1 <= limit <= 1_000_000_000
 
 

@@ -1,0 +1,124 @@
+"""Apps and their tables over HTTP. Paths and fields are contract."""
+
+from gateway.controlplane.calls import ControlCall, Done, Routes, audit_event, checked, checked_name
+from gateway.controlplane.runtime import Runtime
+from gateway.directory.directory import Directory
+from gateway.directory.records import AppRecord
+from gateway.domain.errors import TableNotFound
+from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, TableCount, TableName
+
+_APPS = r"/v1/orgs/([^/]+)/apps"
+_APP = _APPS + r"/([^/]+)"
+_TABLES = _APP + r"/services/kvs/tables"
+
+
+class AppCalls:
+    """Register, show, list, suspend, resume and remove apps."""
+
+    def __init__(self, directory: Directory, runtime: Runtime) -> None:
+        self._directory = directory
+        self._runtime = runtime
+
+    @property
+    def routes(self) -> Routes:
+        """Paths and methods."""
+        return [
+            (_APPS, {"GET": self.list}),
+            (_APP, {"GET": self.show, "PUT": self.register, "DELETE": self.remove}),
+            (_APP + r"/suspend", {"POST": self.suspend}),
+            (_APP + r"/resume", {"POST": self.resume}),
+        ]
+
+    async def list(self, call: ControlCall) -> Done:
+        apps = [app async for app in self._directory.all(checked_name(call.parts[0]))]
+        apps.sort(key=lambda app: app.environment)
+        return Done(200, [self._runtime.describe_app(app) for app in apps])
+
+    async def show(self, call: ControlCall) -> Done:
+        return Done(200, self._runtime.describe_app(await self._directory.find(call.environment)))
+
+    async def register(self, call: ControlCall) -> Done:
+        environment = call.environment
+        wanted = AppRecord(
+            environment=environment,
+            type=checked(call.fields.get("type"), AppType, "invalid_type"),
+            active=False,
+            requests_per_minute=call.integer("requests_per_minute", CallsPerMinute),
+            max_tables=call.integer("max_tables", TableCount),
+        )
+        app, created = await self._directory.register(wanted)
+        audit = audit_event(
+            "app.register",
+            environment,
+            type=app.type,
+            requests_per_minute=app.requests_per_minute,
+            max_tables=app.max_tables,
+        )
+        return Done(201 if created else 200, self._runtime.describe_app(app), audit)
+
+    async def remove(self, call: ControlCall) -> Done:
+        environment = call.environment
+        await self._directory.remove(environment)
+        return Done(204, audit=audit_event("app.remove", environment))
+
+    async def suspend(self, call: ControlCall) -> Done:
+        environment = call.environment
+        app = await self._directory.suspend(environment)
+        return Done(200, self._runtime.describe_app(app), audit_event("app.suspend", environment))
+
+    async def resume(self, call: ControlCall) -> Done:
+        environment = call.environment
+        app = await self._directory.resume(environment)
+        return Done(200, self._runtime.describe_app(app), audit_event("app.resume", environment))
+
+
+class TableCalls:
+    """Create, list, rotate and delete tables."""
+
+    def __init__(self, directory: Directory, runtime: Runtime, default_overlap_seconds: int) -> None:
+        self._directory = directory
+        self._runtime = runtime
+        self._default_overlap_seconds = default_overlap_seconds
+
+    @property
+    def routes(self) -> Routes:
+        """Paths and methods."""
+        return [
+            (_TABLES, {"GET": self.list, "POST": self.create}),
+            (_TABLES + r"/([^/]+)", {"DELETE": self.delete}),
+            (_TABLES + r"/([^/]+)/rotate", {"POST": self.rotate}),
+        ]
+
+    async def list(self, call: ControlCall) -> Done:
+        app = await self._directory.find(call.environment)
+        return Done(200, [self._runtime.describe_table(app, table) for table in app.tables])
+
+    async def create(self, call: ControlCall) -> Done:
+        environment = call.environment
+        name = checked_name(call.fields.get("name"), TableName)
+        minute_limit = call.integer("minute_limit", CallsPerMinute)
+        app, token = await self._directory.create_table(environment, name, minute_limit)
+        return Done(201, self._issued(app, name, token), audit_event("table.create", environment, table=name))
+
+    async def rotate(self, call: ControlCall) -> Done:
+        environment, name = call.environment, call.parts[2]
+        overlap = call.integer("overlap_seconds", OverlapSeconds)
+        overlap_seconds = self._default_overlap_seconds if overlap is None else overlap
+        app, token = await self._directory.rotate_table(environment, name, overlap_seconds)
+        audit = audit_event("table.rotate", environment, table=name, overlap_seconds=overlap_seconds)
+        return Done(200, self._issued(app, name, token), audit)
+
+    async def delete(self, call: ControlCall) -> Done:
+        environment, name = call.environment, call.parts[2]
+        await self._directory.delete_table(environment, name)
+        return Done(204, audit=audit_event("table.delete", environment, table=name))
+
+    def _issued(self, app: AppRecord, name: str, token: str) -> dict[str, object]:
+        table = app.table(name)
+        if table is None:
+            raise TableNotFound
+        return {
+            "table": self._runtime.describe_table(app, table),
+            "token": token,
+            "runtime": self._runtime.variables(name, token),
+        }

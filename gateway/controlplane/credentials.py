@@ -1,0 +1,59 @@
+"""Session credentials over HTTP, in the form of AWS' `credential_process`. Path and fields are contract."""
+
+from collections.abc import Sequence
+
+from gateway.controlplane.calls import ControlCall, Done, Fields, Routes, audit_event, checked, checked_name
+from gateway.credentials.session import Issuer
+from gateway.domain.answers import iso_instant
+from gateway.domain.errors import InvalidField, SessionCredentialsDisabled
+from gateway.domain.model import Environment
+from gateway.domain.rules import DEFAULT_SESSION_SECONDS, Role, SessionSeconds
+
+
+class CredentialCalls:
+    """Issue session credentials for approved roles."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        self.issuer = issuer
+
+    @property
+    def routes(self) -> Routes:
+        """Paths and methods."""
+        return [(r"/v1/credentials", {"POST": self.issue})]
+
+    async def issue(self, call: ControlCall) -> Done:
+        issuer = self.issuer
+        if issuer.sessions is None:
+            raise SessionCredentialsDisabled
+        ttl_seconds = checked(call.fields.get("ttl_seconds"), SessionSeconds | None, "invalid_ttl")
+        if ttl_seconds is None:
+            ttl_seconds = min(DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
+        elif ttl_seconds > issuer.max_ttl_seconds:
+            raise InvalidField("invalid_ttl")
+        environment = _bound_environment(call.fields)
+        role = checked(call.fields.get("role"), Role, "role_not_approved")
+        if not issuer.roles.approves(role):
+            raise InvalidField("role_not_approved")
+        issued = issuer.sessions.issue(role, ttl_seconds, environment)
+        body = {
+            "Version": 1,
+            "AccessKeyId": issued.access_key_id,
+            "SecretAccessKey": issued.secret_access_key,
+            "SessionToken": issued.session_token,
+            "Expiration": iso_instant(issued.expires_at_seconds * 1000),
+        }
+        audit = audit_event(
+            "credentials.issue",
+            environment,
+            role=role,
+            ttl_seconds=ttl_seconds,
+            access_key_id=issued.access_key_id,
+        )
+        return Done(200, body, audit)
+
+
+def _bound_environment(sent: Fields) -> Environment | None:
+    parts: Sequence[object] = [sent.get(part) for part in ("org", "app", "env")]
+    if all(part is None for part in parts):
+        return None
+    return Environment(*(checked_name(part) for part in parts))
