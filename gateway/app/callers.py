@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import Settings
-from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
+from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
 from gateway.domain.model import Caller
-from gateway.sigv4 import Rules
+from gateway.sigv4 import SignatureRules
 from gateway.sigv4.verification import strip_default_port
 
 log = logging.getLogger("kvs.app")
@@ -44,11 +44,11 @@ def _policy(
         log.warning("signature.mode is off: anyone who reaches the data listener is a caller")
         return Unsigned()
     static = {
-        credential.access_key_id: Credentials(credential.secret_access_key.encode(), Caller(credential.role))
+        credential.access_key_id: AccessKey(credential.secret_access_key.encode(), Caller(credential.role))
         for credential in signature.credentials.static
     }
     return SignaturePolicy(
-        rules=Rules(
+        rules=SignatureRules(
             region=settings.region,
             skew_seconds=signature.clock_skew_seconds,
             public_hosts=frozenset(strip_default_port(host.lower()) for host in settings.public_hosts),

@@ -1,1 +1,6 @@
-"""Where callers' secrets come from: a file, tokens that carry their own proof, a proxy that vouches."""
+"""Where callers' secrets come from.
+
+keyring          static keys by their ids; which roles are approved
+session          session credentials: tokens that carry their own proof, and who may be issued them
+trusted_proxy    a proxy in front that vouches for callers
+"""

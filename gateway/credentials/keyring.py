@@ -1,4 +1,4 @@
-"""From an access key id to the secret and the caller it stands for."""
+"""From an access key id to its secret and its caller; and which roles are approved."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,41 +11,41 @@ from gateway.domain.errors import InvalidCredentials
 from gateway.domain.model import Caller
 
 
-class Credentials(Struct, frozen=True):
-    """A secret, and who has proved to be whom by using it."""
+class AccessKey(Struct, frozen=True):
+    """The secret of an access key id, and the caller that a signature made with it proves."""
 
     secret: bytes
     caller: Caller
 
     def __repr__(self) -> str:
-        return f"Credentials(caller={self.caller!r})"
+        return f"AccessKey(caller={self.caller!r})"
 
 
 class SessionSource(Protocol):
-    """Credentials that a session token carries."""
+    """Access keys that session tokens carry."""
 
-    def open(self, session_token: bytes, access_key_id: str) -> Credentials:
-        """The credentials inside. Raises InvalidCredentials or ExpiredCredentials."""
+    def open(self, session_token: bytes, access_key_id: str) -> AccessKey:
+        """The access key inside. Raises InvalidCredentials or ExpiredCredentials."""
         ...
 
 
 class Keyring:
-    """Static credentials for calls without a session token, session credentials for calls with one."""
+    """Static keys for calls without a session token, session credentials for calls with one (D21)."""
 
-    def __init__(self, static: Mapping[str, Credentials], sessions: SessionSource | None) -> None:
+    def __init__(self, static: Mapping[str, AccessKey], sessions: SessionSource | None) -> None:
         self._static = static
         self._sessions = sessions
 
-    def find(self, access_key_id: str, session_token: bytes | None) -> Credentials:
-        """Raises InvalidCredentials for anything unknown, a static key with a session token included."""
+    def find(self, access_key_id: str, session_token: bytes | None) -> AccessKey:
+        """The access key. Raises InvalidCredentials, also for a static key with a session token."""
         if session_token is not None:
             if self._sessions is None:
                 raise InvalidCredentials
             return self._sessions.open(session_token, access_key_id)
-        credentials = self._static.get(access_key_id)
-        if credentials is None:
+        key = self._static.get(access_key_id)
+        if key is None:
             raise InvalidCredentials
-        return credentials
+        return key
 
 
 _ASSUMED = re.compile(r"arn:([^:]*):sts::([^:]*):assumed-role/([^/:]+)/[^/:]+")
@@ -53,7 +53,7 @@ _CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
 
 
 class ApprovedRoles:
-    """`*` and `?` match within one colon-separated part of an ARN; every other character is itself."""
+    """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25)."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._pattern = re.compile("|".join(map(_translate, patterns)) or r"(?!)")

@@ -3,9 +3,9 @@
 token     base64url(claims) "." base64url(HMAC-SHA256(master key, claims))
 secret    base64url(HMAC-SHA256(master key, "secret" + token))
 
-Claims are a JSON object, so they begin with a brace and can never be taken for
-the label "secret". Who sees a token cannot compute its secret. The first master
-key issues, all verify; the token names its key by an identifier derived from it.
+One key makes both digests, so their inputs must never be the same: claims are a JSON object and begin with
+a brace, the other input begins with the label "secret". Whoever sees a token cannot compute its secret
+(D22). The first master key issues, all of them verify; a token names its key by a derived identifier.
 """
 
 import hmac
@@ -19,7 +19,7 @@ from cachetools import LRUCache
 from msgspec import Struct
 
 from backends.clock import Clock
-from gateway.credentials.keyring import ApprovedRoles, Credentials
+from gateway.credentials.keyring import AccessKey, ApprovedRoles
 from gateway.domain.errors import ExpiredCredentials, InvalidCredentials
 from gateway.domain.model import Caller, Environment
 
@@ -39,7 +39,7 @@ class Claims(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IssuedSession(Struct, frozen=True):
-    """What the function that will sign with it needs; shown once."""
+    """What a function needs to sign; shown once."""
 
     access_key_id: str
     secret_access_key: str
@@ -51,7 +51,7 @@ class IssuedSession(Struct, frozen=True):
 
 
 class _Session(Struct, frozen=True):
-    credentials: Credentials
+    key: AccessKey
     access_key_id: str
     expires_at_seconds: int
 
@@ -85,8 +85,8 @@ class SessionCredentials:
             expires_at_seconds=claims.expires_at,
         )
 
-    def open(self, session_token: bytes, access_key_id: str) -> Credentials:
-        """The credentials inside. Raises InvalidCredentials or ExpiredCredentials."""
+    def open(self, session_token: bytes, access_key_id: str) -> AccessKey:
+        """The access key inside. Raises InvalidCredentials or ExpiredCredentials."""
         session = self._opened.get(session_token)
         if session is None:
             session = self._opened[session_token] = self._verify(session_token)
@@ -94,7 +94,7 @@ class SessionCredentials:
             raise InvalidCredentials
         if session.expires_at_seconds * 1000 <= self._clock.wall_ms():
             raise ExpiredCredentials
-        return session.credentials
+        return session.key
 
     def _verify(self, token: bytes) -> _Session:
         if len(token) > _MAX_TOKEN_BYTES:
@@ -108,8 +108,8 @@ class SessionCredentials:
         master_key = self._master_keys.get(claims.key_id)
         if master_key is None or not hmac.compare_digest(hmac.digest(master_key, text, "sha256"), proof):
             raise InvalidCredentials
-        credentials = Credentials(_derive_secret(master_key, token), Caller(claims.role, claims.environment))
-        return _Session(credentials, claims.access_key_id, claims.expires_at)
+        key = AccessKey(_derive_secret(master_key, token), Caller(claims.role, claims.environment))
+        return _Session(key, claims.access_key_id, claims.expires_at)
 
 
 def _key_id(master_key: bytes) -> str:
@@ -125,6 +125,7 @@ def _encode(data: bytes) -> bytes:
 
 
 def _decode(text: bytes) -> bytes:
+    """Raises InvalidCredentials unless `_encode` gives the same text: base64 has several for some bytes."""
     try:
         data = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except ValueError:
@@ -135,7 +136,7 @@ def _decode(text: bytes) -> bytes:
 
 
 class Issuer(Struct, frozen=True):
-    """Issues for `roles`, with at most `max_ttl_seconds`; `sessions` is None where they are switched off."""
+    """Who may be issued session credentials, and for how long; `sessions` is None if none are issued."""
 
     sessions: SessionCredentials | None
     roles: ApprovedRoles

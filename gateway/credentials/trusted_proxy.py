@@ -1,7 +1,7 @@
 """A proxy in front that has verified the signature (Amazon API Gateway with IAM authorization).
 
-It is believed only if everything that is configured holds: the shared secret in
-its header, the address it calls from. From anyone else both headers are dropped.
+It is trusted only if everything that is configured holds: the shared secret in its header, the address that
+it calls from (D24). Both headers are dropped from what anybody else sends.
 """
 
 import hmac
@@ -28,21 +28,21 @@ class TrustedProxy:
         self._networks = networks
 
     def vouched_caller(self, headers: Headers, peer: str) -> Caller | None:
-        """The caller that a believed proxy names, or None if this is not one or it names none."""
+        """The caller that a trusted proxy names; None if this is no trusted proxy, or it names none."""
         if headers.repeated & {self._caller_header, self._secret_header}:
             raise IncompleteSignature("A header of the trusted proxy was sent more than once.")
         arn = headers.get(self._caller_header)
-        if not arn or not self._is_believed(headers, peer):
+        if not arn or not self._is_trusted(headers, peer):
             return None
         return Caller(role_of(arn.decode("latin-1")))
 
     def strip(self, headers: Headers) -> Headers:
-        """The headers as they count for a caller that the proxy does not vouch for."""
+        """The headers without the two of the proxy, for a caller that it does not vouch for."""
         if headers.get(self._caller_header) is None and headers.get(self._secret_header) is None:
             return headers
         return headers.without(self._caller_header, self._secret_header)
 
-    def _is_believed(self, headers: Headers, peer: str) -> bool:
+    def _is_trusted(self, headers: Headers, peer: str) -> bool:
         if self._secret is not None:
             sent = headers.get(self._secret_header) or b""
             if not hmac.compare_digest(sent, self._secret):
@@ -54,9 +54,9 @@ class TrustedProxy:
 
 
 def _address(peer: str) -> IPv4Address | IPv6Address | None:
-    """The peer's address; one that reached an IPv6 listener over IPv4 counts as what it is.
+    """The peer's address, None if the connection had none.
 
-    None if the connection had none.
+    An IPv6 listener sees an IPv4 peer as ::ffff:a.b.c.d; it is matched as the IPv4 address that it is.
     """
     try:
         address = ip_address(peer)

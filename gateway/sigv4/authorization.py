@@ -1,8 +1,8 @@
-"""What a request states of its signature: the Authorization field, and the instant of signing.
+"""What a request states about its signature: the Authorization field, and the instant of signing.
 
-Both are taken apart and judged by their shape alone. What a caller states (Credential, SignedHeaders) is the
-same in each of its requests for a day, so statements are parsed once; signatures are not. Strangers state
-things, too: what is longer than any signer needs is parsed and forgotten.
+Both are parsed and checked for shape alone. A caller states the same Credential and SignedHeaders in each
+request of a day, so statements are cached; signatures are not. Anybody can send statements, so one
+that is longer than any signer needs is parsed and not cached.
 """
 
 import re
@@ -17,7 +17,7 @@ from gateway.domain.headers import Headers
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 AMZ = b"x-amz-"
-"""What the names of fields begin with that have to be signed."""
+"""Prefix of the header fields that have to be signed."""
 
 _SIGNATURE_DIGITS = 64
 _HEXADECIMAL = b"0123456789abcdef"
@@ -25,7 +25,7 @@ _PRINTABLE = re.compile(rb"[!-~]+")
 _CACHED_STATEMENTS = 1024
 _CACHED_LISTS = 256
 _CACHED_BYTES = 1024
-"""Of a statement or list that is kept: parsed, one of eight thousand would take 200 KB."""
+"""Longest statement or list that is cached: parsed, one of 8,000 bytes would take 200 KB."""
 
 
 class Credential(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Credential(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True):
-    """The part of the field that is not the signature; the list of signed headers is judged later."""
+    """The field without the signature. The list of signed headers is checked later."""
 
     credential: Credential
     signed_headers: bytes
@@ -49,8 +49,8 @@ class Statement(Struct, frozen=True):
 class SignedHeaders(Struct, frozen=True):
     """A well-formed list of signed headers.
 
-    `request` is the canonical request with a place for target, each value and the body's hash;
-    `amz_count` is how often `x-amz-` stands in the names.
+    `request` is a template of the canonical request: target, each value, the body's hash. `amz_count` is how
+    often `x-amz-` occurs in the names.
     """
 
     names: tuple[bytes, ...]
@@ -80,7 +80,7 @@ def _check_algorithm(field: bytes) -> None:
 
 
 def _parse_statement(before: bytes, after: bytes) -> Statement:
-    """What stands before and after the signature, which may be the last parameter or another."""
+    """The parameters before and after the signature, which may stand anywhere among them."""
     _check_algorithm(before)
     before = before.rstrip()
     if not before.endswith((b",", ALGORITHM)):

@@ -4,8 +4,6 @@ Shape, region, service, scope, time, signed headers, host need no secret: `exami
 the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists what is refused.
 """
 
-import hmac
-from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import unquote_to_bytes
 
@@ -19,7 +17,6 @@ from gateway.domain.errors import (
     InvalidService,
     MissingSignature,
     SignatureExpired,
-    SignatureMismatch,
 )
 from gateway.domain.headers import Headers
 from gateway.sigv4.authorization import (
@@ -34,7 +31,7 @@ from gateway.sigv4.authorization import (
     parse_signed_headers,
     signing_date,
 )
-from gateway.sigv4.canonical import canonical_request
+from gateway.sigv4.signing import Claim, canonical_request
 
 _QUERY = ord("?")
 _TERMINATOR = "aws4_request"
@@ -42,7 +39,7 @@ _CONTENT_HASH = b"x-amz-content-sha256"
 _ECHOED_CHARACTERS = 128
 
 
-class Rules(Struct, frozen=True):
+class SignatureRules(Struct, frozen=True):
     """What this gateway accepts. An empty `public_hosts` accepts any Host that was signed."""
 
     region: str
@@ -51,22 +48,8 @@ class Rules(Struct, frozen=True):
     public_hosts: frozenset[str] = frozenset()
 
 
-class Claim(Struct, frozen=True):
-    """Who the request says it is from, and what has to be proved."""
-
-    access_key_id: str
-    session_token: bytes | None
-    scope: bytes
-    string_to_sign: bytes
-    signature: bytes
-    declared_hash_holds: bool
-
-    def __repr__(self) -> str:
-        return f"Claim(access_key_id={self.access_key_id!r})"
-
-
 def examine(
-    method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: Rules, now_seconds: int
+    method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: SignatureRules, now_seconds: int
 ) -> Claim:
     """Check everything but the signature itself. Raises the first SignatureRefusal that applies."""
     statement, signature = _read_authorization(target, headers)
@@ -109,7 +92,7 @@ def _parameter_names(target: bytes) -> list[bytes]:
     return [unquote_to_bytes(parameter.partition(b"=")[0]).lower() for parameter in query.split(b"&")]
 
 
-def _check_scope(credential: Credential, rules: Rules, date: bytes) -> None:
+def _check_scope(credential: Credential, rules: SignatureRules, date: bytes) -> None:
     if credential.region != rules.region:
         region = credential.region[:_ECHOED_CHARACTERS]
         raise InvalidRegion(f"Credential should be scoped to a valid region, not '{region}'.")
@@ -135,13 +118,13 @@ def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) ->
 
 
 def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]:
-    """The values of the signed headers, if all of them were sent and all that must be signed are."""
+    """The values of the signed headers; all of them must have been sent, and all `x-amz-` fields be signed."""
     try:
         values = tuple(map(headers.__getitem__, signed.names))
     except KeyError as unsent:
         name = _echo(unsent.args[0])
         raise IncompleteSignature(f"'{name}' is listed in SignedHeaders but was not sent.") from None
-    if b"\n".join(headers).count(AMZ) > signed.amz_count:  # stands in a name that is not signed
+    if b"\n".join(headers).count(AMZ) > signed.amz_count:  # so it occurs in a name that is not signed
         _check_unsigned(headers, headers.keys() - signed.names)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
@@ -168,30 +151,3 @@ def strip_default_port(host: str) -> str:
 
 def _echo(text: bytes) -> str:
     return text[:_ECHOED_CHARACTERS].decode("latin-1")
-
-
-class SigningKeys:
-    """Derived keys, the most recently used `size` of them.
-
-    The secret is part of what a key is found by, so a replaced secret takes effect at once.
-    """
-
-    def __init__(self, size: int = 10_000) -> None:
-        self._keyed = lru_cache(size)(_keyed)
-
-    def prove(self, claim: Claim, secret: bytes) -> None:
-        """Raise SignatureMismatch unless the claim was signed with `secret`; in constant time."""
-        if not claim.declared_hash_holds:
-            raise SignatureMismatch
-        keyed = self._keyed(secret, claim.scope).copy()
-        keyed.update(claim.string_to_sign)
-        if not hmac.compare_digest(keyed.hexdigest().encode(), claim.signature):
-            raise SignatureMismatch
-
-
-def _keyed(secret: bytes, scope: bytes) -> hmac.HMAC:
-    key = b"AWS4" + secret
-    for part in scope.split(b"/"):
-        key = hmac.digest(key, part, "sha256")
-    keyed = hmac.new(key, digestmod="sha256")
-    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's object, without the calls of its wrapper

@@ -2,12 +2,12 @@
 
 import logging
 
-from gateway.credentials.keyring import Credentials
+from gateway.credentials.keyring import AccessKey
 from gateway.credentials.session import SessionCredentials
 from gateway.domain.headers import Headers
 from gateway.domain.model import Caller
 from gateway.observability.logs import JsonFormatter
-from gateway.sigv4 import Rules, examine
+from gateway.sigv4 import SignatureRules, examine
 from tests.credentials.sessions import issue, signer_of
 from tests.sigv4.wire import SECRET, signed
 from tests.support.clock import FakeClock
@@ -64,7 +64,7 @@ async def test_nothing_secret_is_logged_or_returned(caplog):
 
 
 def test_printed_credentials_do_not_show_their_secret():
-    credentials = Credentials(SECRET.encode(), Caller(ROLE))
+    credentials = AccessKey(SECRET.encode(), Caller(ROLE))
     assert ROLE in repr(credentials)
     assert SECRET not in repr(credentials) + str(credentials) + f"{[credentials]}"
 
@@ -83,6 +83,6 @@ def test_a_printed_claim_does_not_show_its_session_token():
     signer = Signer(session_token="the-session-token")
     fields = signer.sign("http://kvs/v1/put", b"", {}, at_seconds=0)
     headers = Headers([(name.encode(), value.encode()) for name, value in fields.items()])
-    claim = examine(b"POST", b"/v1/put", headers, b"", rules=Rules(region=REGION), now_seconds=0)
+    claim = examine(b"POST", b"/v1/put", headers, b"", rules=SignatureRules(region=REGION), now_seconds=0)
     assert claim.session_token == b"the-session-token"
     assert "the-session-token" not in f"{claim} {claim!r} {headers} {headers!r}"

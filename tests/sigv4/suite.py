@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateway.domain.headers import Headers
-from gateway.sigv4 import Rules, SigningKeys, examine
+from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
 FOLDER = Path(__file__).parent / "vectors" / "sigv4-2015"
 SECRET = b"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
-RULES = Rules(region="us-east-1", service="service")
+RULES = SignatureRules(region="us-east-1", service="service")
 NOW_SECONDS = 1_440_938_160  # 2015-08-30T12:36:00Z
 
 NOT_HTTP = {

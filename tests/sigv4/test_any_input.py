@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
+from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
-from gateway.sigv4 import Rules
+from gateway.sigv4 import SignatureRules
 from tests.sigv4.wire import signed
 from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE
@@ -21,8 +21,8 @@ NOW_SECONDS = 1_795_132_800
 SESSIONS = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
 ISSUED = SESSIONS.issue(ROLE, 3600, None)
 POLICY = SignaturePolicy(
-    rules=Rules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
-    keyring=Keyring({"AKIDEXAMPLE": Credentials(b"test-secret-access-key", Caller(ROLE))}, SESSIONS),
+    rules=SignatureRules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
+    keyring=Keyring({"AKIDEXAMPLE": AccessKey(b"test-secret-access-key", Caller(ROLE))}, SESSIONS),
     roles=ApprovedRoles(["arn:aws:iam::*:role/managed-app-*"]),
     proxy=TrustedProxy(
         caller_header=b"x-kvs-caller-arn", secret_header=b"x-kvs-proxy-secret", secret=b"0" * 32, networks=()

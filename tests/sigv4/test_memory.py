@@ -9,7 +9,7 @@ import pytest
 
 from gateway.domain.errors import SignatureRefusal
 from gateway.domain.headers import Headers
-from gateway.sigv4 import Rules, examine
+from gateway.sigv4 import SignatureRules, examine
 from tests.support.signing import REGION
 
 NOW_SECONDS = 1_795_132_800
@@ -33,7 +33,9 @@ def stated(names: list[bytes], target: bytes = b"/v1/get") -> Callable[[], objec
         *((name, b"") for name in names),
     ]
     headers = Headers(sent)
-    return lambda: examine(b"POST", target, headers, b"", rules=Rules(REGION), now_seconds=NOW_SECONDS)
+    return lambda: examine(
+        b"POST", target, headers, b"", rules=SignatureRules(REGION), now_seconds=NOW_SECONDS
+    )
 
 
 def long_lists() -> Callable[[], object]:

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gateway.credentials.keyring import Credentials, Keyring
+from gateway.credentials.keyring import AccessKey, Keyring
 from gateway.domain.errors import SignatureMismatch, SignatureRefusal
 from gateway.domain.headers import Headers
 from gateway.domain.model import Caller
-from gateway.sigv4 import Rules, SigningKeys, examine
+from gateway.sigv4 import SignatureRules, SigningKeys, examine
 from tests.support.signing import REGION, Signer
 
 NOW_SECONDS = 1_795_132_800
-RULES = Rules(region=REGION)
+RULES = SignatureRules(region=REGION)
 SIGNER = Signer()
 SECRET = SIGNER.secret_access_key.encode()
-KEYRING = Keyring({SIGNER.access_key_id: Credentials(SECRET, Caller("role"))}, None)
+KEYRING = Keyring({SIGNER.access_key_id: AccessKey(SECRET, Caller("role"))}, None)
 ALPHANUMERIC = string.ascii_letters + string.digits
 
 segments = st.text(max_size=8).filter(lambda text: text.isprintable())

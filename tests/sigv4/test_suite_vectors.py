@@ -8,7 +8,7 @@ import pytest
 from gateway.domain.errors import IncompleteSignature, SignatureMismatch
 from gateway.domain.headers import Headers
 from gateway.sigv4.authorization import parse_signed_headers
-from gateway.sigv4.canonical import canonical_request
+from gateway.sigv4.signing import canonical_request
 from tests.sigv4.suite import CASES, NAMES, NOT_HTTP, Case, read_case, read_sent
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -9,7 +9,7 @@ from gateway.credentials.keyring import ApprovedRoles, Keyring
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.domain.errors import CallerNotApproved
 from gateway.domain.model import Call, Caller
-from gateway.sigv4 import Rules, SigningKeys, examine
+from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
 
 class CallerPolicy(Protocol):
@@ -26,7 +26,7 @@ class SignaturePolicy:
     def __init__(
         self,
         *,
-        rules: Rules,
+        rules: SignatureRules,
         keyring: Keyring,
         roles: ApprovedRoles,
         proxy: TrustedProxy | None,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from zlib import crc32
 
 from gateway.controlplane.calls import ControlCall, checked_name, parse_environment, parse_object
-from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
+from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.binding import TableTokenPolicy
 from gateway.dataplane.policies.caller import SignaturePolicy
@@ -22,7 +22,7 @@ from gateway.domain.errors import (
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
 from gateway.domain.rules import CallsPerMinute, TableName
-from gateway.sigv4 import Rules
+from gateway.sigv4 import SignatureRules
 from tests.fuzz.oracle import assert_agreement
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
@@ -36,8 +36,8 @@ SESSION = SessionCredentials([MASTER_KEY], CLOCK)
 
 ISSUED = SESSION.issue(ROLE, 3600, None)
 POLICY = SignaturePolicy(
-    rules=Rules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
-    keyring=Keyring({"AKIDEXAMPLE": Credentials(b"test-secret-access-key", Caller(ROLE))}, SESSION),
+    rules=SignatureRules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
+    keyring=Keyring({"AKIDEXAMPLE": AccessKey(b"test-secret-access-key", Caller(ROLE))}, SESSION),
     roles=ApprovedRoles(["arn:aws:iam::*:role/managed-app-*"]),
     proxy=None,
     clock=CLOCK,

@@ -7,14 +7,14 @@ from secrets import choice
 from types import SimpleNamespace
 
 from backends.clock import SystemClock
-from gateway.credentials.keyring import ApprovedRoles, Credentials, Keyring
+from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.directory.tokens import PREFIX, _checksum, new_token
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
-from gateway.sigv4 import Rules
+from gateway.sigv4 import SignatureRules
 from tests.directory.region import Region, Replica
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
@@ -42,8 +42,8 @@ def wrong_last(digits: str) -> str:
 def signatures() -> Pair:
     """The right signature but for its first digit, and but for its last."""
     policy = SignaturePolicy(
-        rules=Rules(region=REGION),
-        keyring=Keyring({"AKIDEXAMPLE": Credentials(b"test-secret-access-key", Caller(ROLE))}, None),
+        rules=SignatureRules(region=REGION),
+        keyring=Keyring({"AKIDEXAMPLE": AccessKey(b"test-secret-access-key", Caller(ROLE))}, None),
         roles=ApprovedRoles(["*"]),
         proxy=None,
         clock=CLOCK,

@@ -1,20 +1,24 @@
-"""The canonical request: the bytes that client and server must spell alike.
+"""The arithmetic of Signature V4: the canonical request, what is signed, the keys, the comparison.
 
-Source: AWS, "Create a signed AWS API request", step 1. For services other than
-S3 the path is normalized and each segment encoded twice in all; a server sees
-the first encoding on the wire and adds the second.
+Source: AWS, "Create a signed AWS API request". Client and server have to make the same bytes. For services
+other than S3 the path is normalized and each segment encoded twice in all: the first encoding is on the
+wire, the server adds the second.
 """
 
+import hmac
 from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
+from msgspec import Struct
+
+from gateway.domain.errors import SignatureMismatch
 from gateway.sigv4.authorization import SignedHeaders
 
 _TAB = ord("\t")
 _UNRESERVED = "-_.~"
 _CACHED_TARGETS = 256
 _CACHED_BYTES = 128
-"""Of a target that is kept: the routes are short, and strangers send others."""
+"""Longest target that is cached: the routes are short, and anybody can send others."""
 
 
 def canonical_uri(path: bytes) -> bytes:
@@ -46,9 +50,9 @@ def canonical_query(query: bytes) -> bytes:
 def canonical_request(
     method: bytes, target: bytes, signed: SignedHeaders, values: tuple[bytes, ...], payload_hash: bytes
 ) -> bytes:
-    """The six parts, one below the other; `values` are those of the signed headers, in their order."""
+    """The six parts, a line each; `values` are those of the signed headers, in their order."""
     request = signed.request % (method, _canonical_target(target), *values, payload_hash)
-    if _TAB in request or b"" in request.split(b" "):  # two spaces: searching for them takes twice as long
+    if _TAB in request or b"" in request.split(b" "):  # finds two spaces in half the time of `in`
         values = tuple(map(_fold, values))
         request = signed.request % (method, _canonical_target(target), *values, payload_hash)
     return request
@@ -73,3 +77,44 @@ def _fold(value: bytes) -> bytes:
 
 def _encode(text: bytes) -> str:
     return quote_from_bytes(unquote_to_bytes(text), safe=_UNRESERVED)
+
+
+class Claim(Struct, frozen=True):
+    """Who the request says it is from, and what a signature has to prove."""
+
+    access_key_id: str
+    session_token: bytes | None
+    scope: bytes
+    string_to_sign: bytes
+    signature: bytes
+    declared_hash_holds: bool
+
+    def __repr__(self) -> str:
+        return f"Claim(access_key_id={self.access_key_id!r})"
+
+
+class SigningKeys:
+    """Signing keys, derived once per secret and scope (day, region, service); `size` of them are cached.
+
+    The secret is part of what a key is found by, so a replaced secret takes effect at once.
+    """
+
+    def __init__(self, size: int = 10_000) -> None:
+        self._keyed = lru_cache(size)(_keyed)
+
+    def prove(self, claim: Claim, secret: bytes) -> None:
+        """Raise SignatureMismatch unless the claim was signed with `secret`. Compares in constant time."""
+        if not claim.declared_hash_holds:
+            raise SignatureMismatch
+        keyed = self._keyed(secret, claim.scope).copy()
+        keyed.update(claim.string_to_sign)
+        if not hmac.compare_digest(keyed.hexdigest().encode(), claim.signature):
+            raise SignatureMismatch
+
+
+def _keyed(secret: bytes, scope: bytes) -> hmac.HMAC:
+    key = b"AWS4" + secret
+    for part in scope.split(b"/"):
+        key = hmac.digest(key, part, "sha256")
+    keyed = hmac.new(key, digestmod="sha256")
+    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's own object: fewer calls
