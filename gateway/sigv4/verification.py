@@ -118,7 +118,7 @@ def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) ->
 
 
 def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]:
-    """The values of the signed headers; all of them must have been sent, and all `x-amz-` fields be signed."""
+    """The values of the signed headers: all of them were sent, and all `x-amz-` fields are among them."""
     try:
         values = tuple(map(headers.__getitem__, signed.names))
     except KeyError as unsent:
