@@ -22,8 +22,8 @@ from gateway.domain.model import (
     Missing,
     Outcome,
     Put,
-    Request,
     Stored,
+    TableOperation,
 )
 from gateway.observability.usage import Usage
 
@@ -67,18 +67,18 @@ class Executor:
         self._entries = entries
         self._clock = clock
 
-    async def execute(self, reading: Reading, request: Request) -> Outcome:
+    async def execute(self, reading: Reading, operation: TableOperation) -> Outcome:
         """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
         keyspace = reading.grant.keyspace
         try:
-            match request:
+            match operation:
                 case Get():
-                    return self._judge(await self._entries.get(keyspace, request.key))
+                    return self._judge(await self._entries.get(keyspace, operation.key))
                 case Put():
-                    await self._entries.put(keyspace, request.key, self._entry(request))
+                    await self._entries.put(keyspace, operation.key, self._entry(operation))
                     return Stored()
                 case Delete():
-                    await self._entries.delete(keyspace, request.key)
+                    await self._entries.delete(keyspace, operation.key)
                     return Deleted()
                 case _ as unreachable:
                     assert_never(unreachable)

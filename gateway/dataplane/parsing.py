@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from gateway.domain.errors import InvalidContentType, InvalidJson, InvalidKey, InvalidTtl, InvalidValue
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Delete, Get, Operation, Put, Request
+from gateway.domain.model import Call, Delete, Get, Operation, Put, TableOperation
 from gateway.domain.rules import Limits
 
 _CONTENT_TYPE = b"application/json"
@@ -38,10 +38,10 @@ _body_decoder = msgspec.json.Decoder(_Body)
 _text_decoder = msgspec.json.Decoder(str)
 
 
-def parse(call: Call, limits: Limits) -> Request:
+def parse(call: Call, limits: Limits) -> TableOperation:
     """The operation in the call's body. Raises the first of the five content refusals that applies."""
     _check_content_type(call.headers)
-    return _REQUESTS[call.operation](_decode(call.body), limits)
+    return _PARSERS[call.operation](_decode(call.body), limits)
 
 
 def _put(body: _Body, limits: Limits) -> Put:
@@ -60,7 +60,7 @@ def _delete(body: _Body, limits: Limits) -> Delete:
     return Delete(_key(body.key, limits.key_bytes))
 
 
-_REQUESTS: dict[Operation, Callable[[_Body, Limits], Request]] = {
+_PARSERS: dict[Operation, Callable[[_Body, Limits], TableOperation]] = {
     Operation.PUT: _put,
     Operation.GET: _get,
     Operation.DELETE: _delete,

@@ -1,8 +1,8 @@
-"""The vocabulary: values, refusals and rules that every room speaks in; no I/O, no clock, no HTTP library.
+"""The vocabulary that every room speaks: values, refusals and rules; no I/O, no clock, no HTTP library.
 
-model      the values that flow: Call, Caller, Binding, Grant, operation, Outcome
-errors     every refusal, with its status and code
-rules      the service's numbers
+rules      every limit and every pattern of a name
 headers    header fields of a call
+model      the values that flow: Call, Caller, Binding, Grant, table operation, Outcome
+errors     every refusal, with its status and code
 answers    outcomes and refusals as JSON
 """

@@ -1,8 +1,4 @@
-"""The vocabulary: values that travel request -> Call -> Caller -> Binding -> Grant -> operation -> Outcome.
-
-Values are frozen structs. Nothing here does I/O, reads a clock or knows HTTP
-beyond the bytes of a call.
-"""
+"""The values that travel through the data plane: Call, Caller, Binding, Grant, table operation, Outcome."""
 
 from enum import IntEnum, StrEnum
 
@@ -13,7 +9,7 @@ from gateway.domain.headers import Headers
 
 
 class Operation(StrEnum):
-    """The three operations of the data plane."""
+    """The three operations of the data plane, by name."""
 
     PUT = "put"
     GET = "get"
@@ -57,7 +53,7 @@ class Environment(Struct, frozen=True, order=True, cache_hash=True):
 
 
 class Caller(Struct, frozen=True):
-    """Who signed the call. Session credentials may be bound to one app environment."""
+    """The principal that signed the call. Session credentials may be bound to one app environment."""
 
     role: str
     environment: Environment | None = None
@@ -138,5 +134,5 @@ class Deleted(Struct, frozen=True):
     """The entry is gone, whether or not it was there."""
 
 
-Request = Put | Get | Delete
+TableOperation = Put | Get | Delete
 Outcome = Stored | Found | Missing | Deleted

@@ -8,7 +8,7 @@ from typing import Any
 from gateway.dataplane.parsing import parse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Operation, Put, Request
+from gateway.domain.model import Call, Operation, Put, TableOperation
 from gateway.domain.rules import Limits
 
 JSON_HEADERS = Headers([(b"content-type", b"application/json")])
@@ -19,7 +19,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def judge(
     operation: Operation, body: bytes, headers: Headers = JSON_HEADERS
-) -> tuple[Request | None, str | None]:
+) -> tuple[TableOperation | None, str | None]:
     """The request in the body, or the code of its refusal."""
     try:
         return parse(Call(operation, b"/", headers, body, ""), LIMITS), None
