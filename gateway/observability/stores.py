@@ -48,13 +48,13 @@ class StoreTimes:
 class _Timer:
     def __init__(self, metrics: ServiceMetrics, backend: str, operation: str) -> None:
         self._what = {"backend": backend, "operation": operation}
-        self._complaints = LogThrottle(1, _SILENT_SECONDS)
+        self._failure_lines = LogThrottle(1, _SILENT_SECONDS)
         self._ok = metrics.store_histogram(backend, operation, "ok")
         self._error = metrics.store_histogram(backend, operation, "error")
 
-    def _complain(self, error: BackendError) -> None:
+    def _log(self, error: BackendError) -> None:
         reason = str(error)
-        if self._complaints.admits(reason):
+        if self._failure_lines.admits(reason):
             fields = {**self._what, "reason": reason, **describe_exception(error)}
             log.warning("a store call failed", extra={"fields": fields})
 
@@ -64,7 +64,7 @@ class _Timer:
             result = await call
         except BackendError as error:
             self._error.observe(perf_counter() - started)
-            self._complain(error)
+            self._log(error)
             raise
         self._ok.observe(perf_counter() - started)
         return result

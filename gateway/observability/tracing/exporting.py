@@ -1,4 +1,8 @@
-"""Finished spans to a receiver: OTLP over HTTP, from a thread of its own, with an account of what was lost.
+"""Finished spans to a receiver: OTLP over HTTP, from a thread of its own, with a count of what was lost.
+
+OpenTelemetry's own classes batch, encode, send and repeat. Around them stands what they leave out: they
+drop spans without a count when their queue is full, take a redirection for success, log what they send and
+where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs.
 
 Everything that OpenTelemetry would read from `OTEL_*` and that the configuration says, too, is set here.
 """
@@ -69,9 +73,9 @@ class Export:
 
 
 class _Queue(BatchSpanProcessor):
-    """Bounds what waits, what is being delivered included: a span is refused here or accounted for there.
+    """Bounds what waits, what is being delivered included: a span is refused here or settled by the delivery.
 
-    Spans end on the event loop, deliveries in one thread: each of the two numbers has one writer.
+    Spans end on the event loop, deliveries in one thread: each counter has one writer, so none needs a lock.
     """
 
     def __init__(self, delivery: "_Delivery") -> None:
@@ -94,14 +98,14 @@ class _Queue(BatchSpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         if self.waiting >= WAITING_SPANS:
             self.refused += 1
-            self._delivery.complain("too many spans at once")
+            self._delivery.log_loss("too many spans at once")
             return
         self._taken += 1
         super().on_end(span)
 
 
 class _Delivery(SpanExporter):
-    """OpenTelemetry's exporter, which is silenced because its log lines quote what it meets."""
+    """OpenTelemetry's exporter, with its failures counted. Its logger is off, because it quotes what it meets."""
 
     def __init__(self, settings: TracingSettings) -> None:
         self._session = _Session()
@@ -112,7 +116,7 @@ class _Delivery(SpanExporter):
             compression=Compression.NoCompression,
             session=self._session,
         )
-        self._complaints = LogThrottle(1, _SILENT_SECONDS)
+        self._loss_lines = LogThrottle(1, _SILENT_SECONDS)
         self._is_given_up = False
         self.settled = 0
         self.lost = 0
@@ -121,12 +125,12 @@ class _Delivery(SpanExporter):
         result = SpanExportResult.FAILURE if self._is_given_up else self._exporter.export(spans)
         if result is SpanExportResult.FAILURE:
             self.lost += len(spans)
-            self.complain(self._session.outcome)
+            self.log_loss(self._session.outcome)
         self.settled += len(spans)
         return result
 
     def give_up(self) -> None:
-        """Let nothing be sent any more, and nothing be waited for."""
+        """Send nothing more, and end any wait between two attempts."""
         self._is_given_up = True
         self._exporter.shutdown()
 
@@ -134,9 +138,9 @@ class _Delivery(SpanExporter):
         if not self._is_given_up:
             self._exporter.shutdown()
 
-    def complain(self, reason: str) -> None:
-        """Say so in the log, but not once per batch."""
-        if not self._is_given_up and self._complaints.admits():
+    def log_loss(self, reason: str) -> None:
+        """One line, but not per batch; none at the very end, when standard error may be gone."""
+        if not self._is_given_up and self._loss_lines.admits():
             log.warning("traces are lost", extra={"fields": {"reason": reason}})
 
 
