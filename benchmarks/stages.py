@@ -22,7 +22,7 @@ from gateway.app.callers import build_callers
 from gateway.app.renewal import build_declared, build_table_token
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
-from gateway.dataplane.execution import Executor, Meter
+from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import RateLimit
@@ -74,16 +74,12 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     backend = app.backends[0]
     limiter = RateLimit(backend.counters, app.clock.monotonic_ms)
     executor = Executor(backend.entries, app.clock)
-    caller, binding, limits, meter = (
-        signature.verify(call),
-        await tokens.bind(call),
-        Limits(),
-        Meter(app.usage),
-    )
+    caller, binding, limits = signature.verify(call), await tokens.bind(call), Limits()
+    open_meter = meter_of(app.usage)
     grant = admit(caller, binding)
     request = parse(call, limits)
-    await executor.execute(meter.open(grant, call), Put(request.key, VALUE, None))
-    outcome = await executor.execute(meter.open(grant, call), request)
+    await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
+    outcome = await executor.execute(open_meter(grant, call), request)
     answer = render(outcome)
     return {
         "signature": _microseconds(lambda: signature.verify(call), calls),
@@ -91,9 +87,9 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
         "admission": _microseconds(lambda: admit(caller, binding), calls),
         "limiter": await _awaited(lambda: limiter.charge(grant), calls),
         "parse": _microseconds(lambda: parse(call, limits), calls),
-        "store": await _awaited(lambda: executor.execute(meter.open(grant, call), request), calls),
+        "store": await _awaited(lambda: executor.execute(open_meter(grant, call), request), calls),
         "render": _microseconds(lambda: render(outcome), calls),
-        "meter": _microseconds(lambda: meter.open(grant, call).close(answer), calls),
+        "meter": _microseconds(lambda: open_meter(grant, call).close(answer), calls),
     }
 
 

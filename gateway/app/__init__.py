@@ -16,7 +16,7 @@ from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.credentials import CredentialCalls
 from gateway.controlplane.handler import ControlEdge
 from gateway.controlplane.runtime import Runtime
-from gateway.dataplane.execution import Executor, Meter, OpenMeter
+from gateway.dataplane.execution import Executor, OpenMeter, meter_of
 from gateway.dataplane.handler import DataEdge
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.policies.caller import CallerPolicy
@@ -74,8 +74,8 @@ async def build_app(
     directory = _directory(settings, clock, stores, declared, bindings)
     callers = build_callers(settings, clock)
     health = Health(stores.dependencies, strict=settings.readiness == "strict")
-    meter = trace_meter(Meter(usage), tracing)
-    pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, meter=meter)
+    open_meter = trace_meter(meter_of(usage), tracing)
+    pipeline = _pipeline(settings, clock, stores, bindings, callers=callers.policy, open_meter=open_meter)
     data = _data(settings, pipeline, metrics)
     credential_calls = CredentialCalls(callers.issuer)
     control = _control(settings, directory, credential_calls)
@@ -116,14 +116,14 @@ def _pipeline(
     bindings: CachedBindings,
     *,
     callers: CallerPolicy,
-    meter: OpenMeter,
+    open_meter: OpenMeter,
 ) -> Pipeline:
     return Pipeline(
         signature=callers,
         table_token=build_table_token(settings, bindings),
         rate_limit=_rate_limit(settings, clock, stores),
         limits=settings.limits,
-        meter=meter,
+        open_meter=open_meter,
         executor=Executor(stores.entries, clock),
     )
 

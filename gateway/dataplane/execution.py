@@ -3,7 +3,9 @@
 Here alone an entry's expiry is judged, so that all stores agree on its last millisecond.
 """
 
-from typing import Protocol, assert_never
+from collections.abc import Callable
+from functools import partial
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -28,8 +30,8 @@ from gateway.domain.model import (
 from gateway.observability.usage import Usage
 
 
-class Reading(Struct, frozen=True):
-    """One granted call. Holding one is the only way to a keyspace."""
+class MeteredCall(Struct, frozen=True):
+    """A granted call with its meter open. The executor takes nothing else, so no call goes unmetered."""
 
     usage: Usage
     grant: Grant
@@ -41,35 +43,25 @@ class Reading(Struct, frozen=True):
         self.usage.count(self.grant.labels, call.operation, answer.usage, len(call.body), len(answer.body))
 
 
-class OpenMeter(Protocol):
-    """Is told of every granted call before anything else is done for it."""
-
-    def open(self, grant: Grant, call: Call) -> Reading:
-        """What has to be closed with the call's outcome."""
-        ...
+OpenMeter = Callable[[Grant, Call], MeteredCall]
+"""Asked for every granted call before anything else is done for it; what it returns has to be closed once."""
 
 
-class Meter:
-    """Opens readings."""
-
-    def __init__(self, usage: Usage) -> None:
-        self._usage = usage
-
-    def open(self, grant: Grant, call: Call) -> Reading:
-        """A reading that counts the call when it is closed."""
-        return Reading(self._usage, grant, call)
+def meter_of(usage: Usage) -> OpenMeter:
+    """Meters that count in these rows."""
+    return partial(MeteredCall, usage)
 
 
 class Executor:
-    """Runs operations. An open `Reading` is the only key to a keyspace."""
+    """Runs operations on the tables of metered calls."""
 
     def __init__(self, entries: EntryStore, clock: Clock) -> None:
         self._entries = entries
         self._clock = clock
 
-    async def execute(self, reading: Reading, operation: TableOperation) -> Outcome:
+    async def execute(self, metered: MeteredCall, operation: TableOperation) -> Outcome:
         """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
-        keyspace = reading.grant.keyspace
+        keyspace = metered.grant.keyspace
         try:
             match operation:
                 case Get():

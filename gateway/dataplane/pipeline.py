@@ -32,14 +32,14 @@ class Pipeline:
         table_token: TableTokenPolicy,
         rate_limit: GrantCharge,
         limits: Limits,
-        meter: OpenMeter,
+        open_meter: OpenMeter,
         executor: Executor,
     ) -> None:
         self._signature = signature
         self._table_token = table_token
         self._rate_limit = rate_limit
         self._limits = limits
-        self._meter = meter
+        self._open_meter = open_meter
         self._executor = executor
 
     def renew(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
@@ -58,19 +58,19 @@ class Pipeline:
         except Exception as fault:
             return _unhandled(fault), None
 
-        reading = self._meter.open(grant, call)
+        metered = self._open_meter(grant, call)
         answer = _CUT_SHORT
         try:
             await self._rate_limit.charge(grant)
             request = parse(call, self._limits)
-            outcome = await self._executor.execute(reading, request)
+            outcome = await self._executor.execute(metered, request)
             answer = render(outcome)
         except Refusal as refusal:
             answer = refuse(refusal)
         except Exception as fault:
             answer = _unhandled(fault)
         finally:
-            reading.close(answer)
+            metered.close(answer)
         return answer, grant.labels
 
 

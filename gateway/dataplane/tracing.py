@@ -1,9 +1,9 @@
-"""Traces of calls: what stands around the handler and the meter where requests are traced.
+"""Traces of calls: wrappers of the handler and the meter, used where requests are traced.
 
 Without traces both stay what they are, so that no request meets even a branch for them.
 """
 
-from gateway.dataplane.execution import OpenMeter, Reading
+from gateway.dataplane.execution import MeteredCall, OpenMeter
 from gateway.dataplane.handler import ROUTES
 from gateway.domain.answers import refuse
 from gateway.domain.errors import InternalError
@@ -35,14 +35,11 @@ def trace_handler(inner: Handler, traces: Traces | None) -> Handler:
 
 def trace_meter(inner: OpenMeter, traces: Traces | None) -> OpenMeter:
     """A meter that tells the request's span whose request it is, once that is granted."""
-    return inner if traces is None else _TracedMeter(inner, traces)
+    if traces is None:
+        return inner
 
+    def open_meter(grant: Grant, call: Call) -> MeteredCall:
+        traces.granted(grant.labels)
+        return inner(grant, call)
 
-class _TracedMeter:
-    def __init__(self, inner: OpenMeter, traces: Traces) -> None:
-        self._inner = inner
-        self._traces = traces
-
-    def open(self, grant: Grant, call: Call) -> Reading:
-        self._traces.granted(grant.labels)
-        return self._inner.open(grant, call)
+    return open_meter

@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line on standard error. Messages are fixed text; what varies stands in fields."""
+"""Logs: one JSON object per line on standard error. Messages are fixed text; what varies is in fields."""
 
 import asyncio
 import json

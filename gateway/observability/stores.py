@@ -1,4 +1,4 @@
-"""One decorator per port: observers stand around every call of a store.
+"""One decorator per port: observers wrap every call of a store.
 
 `put` and its like return the coroutine of the outermost observer instead of awaiting it, so that an observed
 call costs one coroutine more, not two.
@@ -23,15 +23,15 @@ Result = TypeVar("Result")
 Call = Coroutine[Any, Any, Result]
 """What calling an `async def` gives."""
 
-Around = Callable[[Call[Any]], Call[Any]]
+Wrapper = Callable[[Call[Any]], Call[Any]]
 """Takes a call and returns what to await in its place: the call itself, or a coroutine that awaits it."""
 
 
 class StoreObserver(Protocol):
     """Learns how calls of stores go."""
 
-    def around(self, backend: str, operation: str) -> Around | None:
-        """What stands around every call of one operation of one store; None: nothing."""
+    def wrapper(self, backend: str, operation: str) -> Wrapper | None:
+        """The wrapper of every call of one operation of one store; None: none."""
         ...
 
 
@@ -41,7 +41,7 @@ class StoreTimes:
     def __init__(self, metrics: ServiceMetrics) -> None:
         self._metrics = metrics
 
-    def around(self, backend: str, operation: str) -> Around:
+    def wrapper(self, backend: str, operation: str) -> Wrapper:
         return _Timer(self._metrics, backend, operation).time
 
 
@@ -75,11 +75,11 @@ class ObservedEntryStore:
 
     def __init__(self, inner: EntryStore, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        around = partial(_around, observers, backend)
-        self._put = around("put")
-        self._get = around("get")
-        self._delete = around("delete")
-        self._purge = around("purge")
+        wrapper = partial(_wrapper, observers, backend)
+        self._put = wrapper("put")
+        self._get = wrapper("get")
+        self._delete = wrapper("delete")
+        self._purge = wrapper("purge")
 
     def put(self, keyspace: Keyspace, key: str, entry: Entry) -> Call[None]:
         return self._put(self._inner.put(keyspace, key, entry))
@@ -99,7 +99,7 @@ class ObservedWindowCounter:
 
     def __init__(self, inner: WindowCounter, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        self._charge = _around(observers, backend, "charge")
+        self._charge = _wrapper(observers, backend, "charge")
 
     def charge(self, bucket: str, limit: int, window_ms: int) -> Call[Charge]:
         return self._charge(self._inner.charge(bucket, limit, window_ms))
@@ -110,10 +110,10 @@ class ObservedRecordStore:
 
     def __init__(self, inner: RecordStore, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
-        around = partial(_around, observers, backend)
-        self._read = around("read")
-        self._swap = around("swap")
-        self._list = around("list")
+        wrapper = partial(_wrapper, observers, backend)
+        self._read = wrapper("read")
+        self._swap = wrapper("swap")
+        self._list = wrapper("list")
 
     def read(self, name: str) -> Call[Record | None]:
         return self._read(self._inner.read(name))
@@ -126,13 +126,13 @@ class ObservedRecordStore:
             yield record
 
 
-def _around(observers: Sequence[StoreObserver], backend: str, operation: str) -> Around:
-    """What all observers want around one operation, one at least; a single one costs nothing extra."""
-    each = [observer.around(backend, operation) for observer in observers]
+def _wrapper(observers: Sequence[StoreObserver], backend: str, operation: str) -> Wrapper:
+    """The wrappers of all observers as one. There is one at least, and a single one costs no call more."""
+    each = [observer.wrapper(backend, operation) for observer in observers]
     return reduce(_nest, filter(None, each))
 
 
-def _nest(inner: Around, outer: Around) -> Around:
+def _nest(inner: Wrapper, outer: Wrapper) -> Wrapper:
     return lambda call: outer(inner(call))
 
 

@@ -9,7 +9,7 @@ from backends.interface import Backend, Entry, Keyspace
 from backends.memory import MemoryBackend
 from backends.memory.entries import _cost
 from backends.settings import MemorySettings
-from gateway.dataplane.execution import Executor, Meter, Reading
+from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.domain.headers import Headers
 from gateway.domain.model import (
     Call,
@@ -65,11 +65,11 @@ class Model:
                 return Found(value, expires_at_ms) if is_there else Missing()
 
 
-def reading(table: str, clock: FakeClock) -> Reading:
-    """An open reading of a granted call of `table`."""
+def metered_call(table: str, clock: FakeClock) -> MeteredCall:
+    """A granted call of `table`."""
     grant = Grant(Keyspace(table), (), TenantLabels("o", "a", "e", table))
     usage = Usage(max_series=1000, idle_ms=1000, now_ms=clock.monotonic_ms)
-    return Meter(usage).open(grant, Call(Operation.GET, b"/", Headers(()), b"", ""))
+    return MeteredCall(usage, grant, Call(Operation.GET, b"/", Headers(()), b"", ""))
 
 
 async def check(acts: list, store: Backend, clock: FakeClock) -> None:
@@ -81,7 +81,7 @@ async def check(acts: list, store: Backend, clock: FakeClock) -> None:
             case int(step_ms):
                 clock.advance(step_ms)
             case (table, request):
-                seen = await executor.execute(reading(table, clock), request)
+                seen = await executor.execute(metered_call(table, clock), request)
                 assert seen == model.execute(table, request)
 
 

@@ -63,7 +63,7 @@ def observed(clock) -> Observed:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_every_operation_stands_at_0_from_the_start(observed, operation):
+async def test_every_operation_is_shown_at_0_from_the_start(observed, operation):
     assert await observed.counted(operation) == (0, 0)
 
 

@@ -89,7 +89,7 @@ def every_code(kind: type[Refusal] = Refusal) -> set[str]:
     return own.union(*(every_code(child) for child in kind.__subclasses__()))
 
 
-async def test_every_refusal_stands_at_0_from_the_start(gateway):
+async def test_every_refusal_is_shown_at_0_from_the_start(gateway):
     samples = await scrape(gateway)
     shown = {dict(labels)["code"] for name, labels in samples if name == "kvs_refusals_total"}
     assert shown >= every_code()
@@ -158,7 +158,7 @@ async def test_the_directory_cache_shows_what_it_served_while_the_store_was_down
     assert total(await scrape(gateway), "kvs_directory_cache_stale_total") == 1
 
 
-async def test_the_count_of_overflowed_usage_stands_at_0_from_the_start(gateway):
+async def test_the_count_of_overflowed_usage_is_shown_at_0_from_the_start(gateway):
     assert series(await scrape(gateway), ["kvs_usage_overflow_total"]) == [0.0]
 
 

@@ -21,9 +21,9 @@ from tests.support.stores import Faults, FaultyBackend
 
 
 class _Awaits:
-    """An observer that does nothing but stand in between."""
+    """An observer that does nothing but await in between."""
 
-    def around(self, _backend: str, _operation: str):
+    def wrapper(self, _backend: str, _operation: str):
         async def observe(call):
             return await call
 

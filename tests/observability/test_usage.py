@@ -151,7 +151,7 @@ async def test_tables_are_counted_apart(gateway):
     assert total(samples, REQUESTS, table="carts") == 2
 
 
-async def test_21_series_of_every_declared_table_stand_at_0_from_the_start(gateway):
+async def test_21_series_of_every_declared_table_are_shown_at_0_from_the_start(gateway):
     samples = await scrape(gateway)
     for table in ("sessions", "carts"):
         assert series(samples, USAGE, **(SESSIONS | {"table": table})) == [0.0] * 21
@@ -159,14 +159,14 @@ async def test_21_series_of_every_declared_table_stand_at_0_from_the_start(gatew
     assert labels == OUTCOMES
 
 
-async def test_declared_tables_stand_at_0_though_the_store_is_down():
+async def test_declared_tables_are_shown_at_0_though_the_store_is_down():
     faults = Faults()
     faults.fail = {"*"}
     async with run_gateway(faults=faults) as gateway:
         assert series(await scrape(gateway), USAGE) == [0.0] * 42
 
 
-async def test_21_series_of_a_managed_table_stand_at_0_after_its_creation(gateway):
+async def test_21_series_of_a_managed_table_are_shown_at_0_after_its_creation(gateway):
     await gateway.manage("PUT", "/v1/orgs/acme/apps/new", {"type": "api"})
     await gateway.manage("POST", "/v1/orgs/acme/apps/new/services/kvs/tables", {"name": "t"})
     labels = {"org": "acme", "app": "new", "env": "production", "table": "t"}
@@ -177,7 +177,7 @@ async def test_21_series_of_a_managed_table_stand_at_0_after_its_creation(gatewa
     assert await eventually(standing) == [0.0] * 21
 
 
-async def test_21_series_of_every_managed_table_stand_at_0_after_a_restart(clock):
+async def test_21_series_of_every_managed_table_are_shown_at_0_after_a_restart(clock):
     store = MemoryBackend(MemorySettings(), clock)
     apps = ManagedApps(store.records, clock, 3)
     environment = Environment("acme", "old", "production")

@@ -31,7 +31,7 @@ def count(usage: Usage, number: int, times: int = 1) -> None:
         usage.count(tenant(number), Operation.GET, UsageOutcome.OK, 10, 20)
 
 
-async def test_a_table_that_stands_shows_21_series_at_0(clock):
+async def test_a_table_with_a_row_shows_21_series_at_0(clock):
     samples = await shown(usage_of(1, clock))
     assert series(samples, USAGE, app="app0") == [0.0] * 21
 
@@ -82,7 +82,7 @@ async def test_without_overflow_there_is_no_other(clock):
     assert usage.overflowed == 0
 
 
-async def test_a_table_that_stands_has_its_place_before_others(clock):
+async def test_a_table_with_a_row_keeps_its_place_before_others(clock):
     usage = usage_of(1, clock, 64)
     count(usage, 5)
     count(usage, 6)
@@ -179,7 +179,7 @@ async def test_four_times_as_many_dropped_rows_are_remembered_as_may_be_shown(cl
     assert total(await shown(usage), REQUESTS, app="app4") == 2
 
 
-async def test_a_known_table_stands_once_and_may_go_when_it_is_idle(clock):
+async def test_a_known_table_gets_a_row_once_which_is_dropped_when_idle(clock):
     usage = usage_of(0, clock, idle_ms=IDLE_MS)
     known = KnownTables(usage)
     known.update([tenant(0)])
@@ -190,7 +190,7 @@ async def test_a_known_table_stands_once_and_may_go_when_it_is_idle(clock):
     assert await shown(usage) == {}
 
 
-async def test_a_table_that_was_deleted_and_made_again_stands_again(clock):
+async def test_a_table_that_was_deleted_and_made_again_gets_a_row_again(clock):
     usage = usage_of(0, clock, idle_ms=IDLE_MS)
     known = KnownTables(usage)
     known.update([tenant(0)])

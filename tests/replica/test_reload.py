@@ -43,7 +43,7 @@ async def test_a_declared_token_that_is_replaced_is_refused_and_the_new_one_work
         assert (await gateway.get("k", token=OTHER_TABLE_TOKEN)).error == "invalid_token"
 
 
-async def test_a_declared_app_that_is_new_is_served_and_listed_and_its_series_stand(tmp_path):
+async def test_a_declared_app_that_is_new_is_served_and_listed_and_its_series_are_shown(tmp_path):
     async with watching(tmp_path) as watched:
         app = {
             "org": "acme",

@@ -55,7 +55,7 @@ def usage_of(tables: int, clock, max_series: int = 100_000, idle_ms: int = 3_600
     """Usage with the series of so many tables."""
     usage = Usage(max_series=max_series, idle_ms=idle_ms, now_ms=clock.monotonic_ms)
     for number in range(tables):
-        usage.stand(tenant(number))
+        usage.ensure_row(tenant(number))
     return usage
 
 

@@ -1,6 +1,6 @@
 """Finished spans to a receiver: OTLP over HTTP, from a thread of its own, with a count of what was lost.
 
-OpenTelemetry's own classes batch, encode, send and repeat. Around them stands what they leave out: they
+OpenTelemetry's own classes batch, encode, send and repeat. What is added here is what they leave out: they
 drop spans without a count when their queue is full, take a redirection for success, log what they send and
 where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs.
 
@@ -105,7 +105,7 @@ class _Queue(BatchSpanProcessor):
 
 
 class _Delivery(SpanExporter):
-    """OpenTelemetry's exporter, with its failures counted. Its logger is off, because it quotes what it meets."""
+    """OpenTelemetry's exporter, its failures counted. Its own logger is off: it quotes what it meets."""
 
     def __init__(self, settings: TracingSettings) -> None:
         self._session = _Session()

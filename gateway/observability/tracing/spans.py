@@ -29,7 +29,7 @@ from gateway.domain.model import Operation, TenantLabels
 from gateway.observability import logs
 from gateway.observability.catalogue import SPANS_LOST
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.stores import Around, Call, Result
+from gateway.observability.stores import Call, Result, Wrapper
 from gateway.observability.tracing.exporting import Export
 
 _METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
@@ -86,7 +86,7 @@ class Spans:
                 span.set_attribute("error.type", answer.code)
                 span.set_status(StatusCode.ERROR)
 
-    def around(self, backend: str, operation: str) -> Around | None:
+    def wrapper(self, backend: str, operation: str) -> Wrapper | None:
         if operation not in _CALLS_OF_REQUESTS:
             return None
         name = f"{backend} {operation}"

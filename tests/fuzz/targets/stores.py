@@ -20,7 +20,7 @@ from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
 from backends.redis.replies import SLOTS, Redirected, fault_of_command
 from backends.redis.url import Address
-from gateway.dataplane.execution import Executor, Reading
+from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
 from gateway.domain.answers import render
 from gateway.domain.errors import StorageUnavailable
@@ -31,7 +31,7 @@ from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 
 CLOCK = FakeClock()
-READING = Reading(
+METERED_CALL = MeteredCall(
     Usage(max_series=1000, idle_ms=60_000, now_ms=CLOCK.monotonic_ms),
     Grant(Keyspace("t"), (), TenantLabels("o", "a", "e", "t")),
     Call(Operation.GET, b"/v1/get", Headers([]), b"", ""),
@@ -125,7 +125,7 @@ def dynamodb(data: bytes) -> None:
 
 def check_entries(entries: EntryStore) -> None:
     with suppress(StorageUnavailable):
-        outcome = result_of(Executor(entries, CLOCK).execute(READING, Get("k")))
+        outcome = result_of(Executor(entries, CLOCK).execute(METERED_CALL, Get("k")))
         assert render(outcome).status == 200
 
 

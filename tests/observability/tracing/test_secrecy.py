@@ -29,7 +29,7 @@ async def test_no_token_secret_key_or_value_is_in_what_is_sent(traced, receiver)
     assert b"AKIDEXAMPLE" not in sent
 
 
-async def test_a_receivers_password_is_sent_to_it_and_stands_in_no_log(receiver, tmp_path):
+async def test_a_receivers_password_is_sent_to_it_and_is_in_no_log(receiver, tmp_path):
     receiver.statuses = [401, 503, 429, 302]
     tracing = {"endpoint": receiver.url, "share": 1, "headers": {"X-Password": "${PASSWORD}"}}
     config = merged(BASE, {"tracing": tracing, "logging": {"level": "debug"}})

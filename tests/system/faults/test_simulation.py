@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from backends.errors import BackendError
-from gateway.dataplane.execution import Reading
+from gateway.dataplane.execution import MeteredCall
 from gateway.domain.model import UsageOutcome
 from gateway.http.listener import Listener
 from tests.support.evidence import note_statuses
@@ -140,7 +140,7 @@ BROKEN = {
     "a window admits one more": (_Counters, "charge", _admit_one_more),
     "a replica remembers what it read": (_Entries, "get", _remember_for_ever),
     "tables are not kept apart": (Store, "put", _forget_whose_it_is),
-    "refusals are not metered": (Reading, "close", _count_successes_alone),
+    "refusals are not metered": (MeteredCall, "close", _count_successes_alone),
     "a drain closes connections at once": (Listener, "stop_listening", _close_at_once),
     "every answer is sent twice": (ServerEnd, "write", _answer_twice),
 }
