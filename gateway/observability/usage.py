@@ -1,9 +1,9 @@
 """Usage per table: plain integers, so that counting costs nanoseconds and rendering is joining text.
 
-While a process lives, no counter falls. Billing relies on it: within a process the difference of any two
-samples is what was counted in between, and a first sample is the difference to 0, whether or not the series
-was always shown. Prometheus' `increase()` takes a fall for a restart in the same way. So a row that is
-dropped because it is idle keeps its counts aside, and continues from them when its table is called again.
+While a process lives, no counter falls (D47). Billing relies on it: within a process the difference of
+any two samples is what was counted in between, and a first sample is the difference to 0, whether or not
+the series was always shown; Prometheus' `increase()` takes a fall for a restart in the same way. So the
+counts of a row that is dropped because it is idle are kept, and continue when its table is called again.
 
 Rows are capped, because every series has its price in Prometheus. A call of a table without a row is counted
 in a row whose labels all are `_other`: totals stay true, and an overflow counter says how many calls it were.

@@ -1,4 +1,10 @@
-"""Prometheus text, format 0.0.4, rendered in steps that let the event loop breathe."""
+"""Prometheus text, format 0.0.4, rendered in steps between which the event loop serves requests.
+
+A scrape is no snapshot: each counter is read when its step is rendered, and what is counted later is in
+the next scrape. Every counter is right by itself, and differences of counters need no more. Rows are
+listed once, at the beginning: one that is dropped meanwhile is still rendered, one that is new comes with
+the next scrape.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -15,7 +21,7 @@ from gateway.observability.usage import METRICS, Usage
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _ROWS_PER_STEP = 100
-"""100 rows are at most 1,500 lines: well below a millisecond."""
+"""At most 1,500 lines, in 0.3 ms. At once, 100,000 series would hold the event loop for 0.1 s."""
 
 
 class Exposition:
@@ -62,7 +68,10 @@ class Exposition:
 
 
 class _ProcessMetrics(Collector):
-    """Without the start time: the kernel's is up to a second early, so the service shows its own."""
+    """Those of the process but its start time, which billing tells processes apart by (D56).
+
+    The kernel's is up to a second early, so the gateway shows its own, to the millisecond.
+    """
 
     def __init__(self) -> None:
         self._process = ProcessCollector(registry=None)
