@@ -1,8 +1,21 @@
-"""Which process a scrape belongs to. An epoch is the start of a process, in Unix milliseconds.
+"""Which process a scrape belongs to.
 
-Usage and start times may be scraped apart (`/metrics/usage`, `/metrics/service`), so a scrape's epoch is
-read from the start times before and after it. Where these differ, the process changed in between, and the
-later one's start says when. Clocks differ, so around it the counters are asked first.
+An epoch is the life of one process, named by its start in Unix milliseconds. Billing needs it because
+counters begin at 0 with each process: within an epoch a difference of two samples is what was counted in
+between, across two epochs it means nothing. A lower value alone does not tell one process from the next,
+because a new one may have counted beyond the end of the old one before it is scraped first (D56).
+
+Every gateway shows its start as a gauge, but counters and gauge may be scraped apart (`/metrics/usage`,
+`/metrics/service`). So the epoch of a scrape of the counters is read from the starts before and after it:
+
+- Both are the same: that process.
+- They differ: the process was replaced between them, at the later start. A scrape before that moment belongs
+  to the earlier process, one after it to the later.
+- The scrape is so close to that moment that the clocks of gateway and Prometheus, which differ, do not
+  decide. Then the counters do: they do not fall while a process lives, so the first scrape in which any
+  counter of the target fell is the first of the later process. If none fell, the start is taken at its
+  word.
+- There is no start within reach: the epoch is unknown, and a fall is taken for a new process.
 """
 
 from bisect import bisect_right
@@ -12,42 +25,45 @@ from operator import itemgetter
 
 from gateway.billing.samples import Labels, Series
 
-REACH_MS = 300_000
-"""How far from a scrape a start time still tells of it; Prometheus looks back as far."""
+Epoch = int | None
+"""The start of a process; None if it is not known."""
 
-_DOUBT_BEFORE_MS = 1_000
-_DOUBT_AFTER_MS = 2_000
-"""How far the clocks of gateway and Prometheus may be apart."""
+REACH_MS = 300_000
+"""How far from a scrape a start still tells of it; Prometheus looks back as far."""
+
+_CLOCK_BEHIND_MS = 1_000
+_CLOCK_AHEAD_MS = 2_000
+"""By how much Prometheus' clock may be behind or ahead of the gateway's."""
 
 
 class Starts:
-    """The start times of one target."""
+    """The starts that one target showed."""
 
     def __init__(self, series: Iterable[Series]) -> None:
         points = sorted({point for each in series for point in each.points})
         self._times = [time for time, _ in points]
         self._epochs = [round(1000 * seconds) for _, seconds in points]
 
-    def around(self, time_ms: int) -> tuple[int | None, int | None]:
-        """The epochs that a scrape may belong to, earlier first: twice the same if there is no doubt."""
+    def around(self, time_ms: int) -> tuple[Epoch, Epoch]:
+        """The epochs that a scrape may belong to, earlier first; twice the same if it is certain."""
         after = bisect_right(self._times, time_ms)
         if after and self._times[after - 1] == time_ms:
             return self._epochs[after - 1], self._epochs[after - 1]
         earlier, later = self._within_reach(after - 1, time_ms), self._within_reach(after, time_ms)
         if later is None or earlier == later:
             return earlier, earlier
-        if time_ms < later - _DOUBT_BEFORE_MS:
+        if time_ms < later - _CLOCK_BEHIND_MS:
             return earlier, earlier
-        return (later, later) if time_ms > later + _DOUBT_AFTER_MS else (earlier, later)
+        return (later, later) if time_ms > later + _CLOCK_AHEAD_MS else (earlier, later)
 
-    def _within_reach(self, index: int, time_ms: int) -> int | None:
+    def _within_reach(self, index: int, time_ms: int) -> Epoch:
         if 0 <= index < len(self._times) and abs(self._times[index] - time_ms) <= REACH_MS:
             return self._epochs[index]
         return None
 
 
 def starts_of(target: Labels, gauges: Iterable[Series]) -> Starts:
-    """Those of the same `instance`; where several have it, those that share most labels with the target."""
+    """The starts of the same `instance`; of several gauges, those that share most labels with the target."""
     wanted = dict(target)
     same = [each for each in gauges if dict(each.labels).get("instance") == wanted.get("instance")]
     agreeing = [(len(set(each.labels) & set(target)), each) for each in same]
@@ -56,21 +72,20 @@ def starts_of(target: Labels, gauges: Iterable[Series]) -> Starts:
 
 
 def epochs_of(
-    times_ms: Iterable[int], starts: Starts, previous: int | None, fell: Callable[[int], bool]
-) -> dict[int, int | None]:
-    """The epoch of each scrape, in the order of time; None where it is not known.
+    times_ms: Iterable[int], starts: Starts, previous: Epoch, fell: Callable[[int], bool]
+) -> dict[int, Epoch]:
+    """The epoch of each scrape; `times_ms` are in order.
 
-    `previous` is the epoch of the scrape before; `fell` tells whether counters of the target were lower in a
-    scrape than before. In doubt the later process begins with the first scrape that shows lower ones; where
-    none does, the later one may have overtaken the earlier, and its start alone tells.
+    `previous` is the epoch of the scrape before the first. `fell` tells whether any counter of the target was
+    lower in a scrape than in the one before it.
     """
-    epochs: dict[int, int | None] = {}
+    epochs: dict[int, Epoch] = {}
     stretches = [(around, list(times)) for around, times in groupby(times_ms, starts.around)]
     for (around, stretch), following in zip_longest(stretches, stretches[1:]):
         earlier, later = around
         changed_ms: float = later or 0
         if later not in (earlier, previous):
-            # a first scrape of the earlier process is lower than those of the one before it, not than its own
+            # the first scrape of the earlier process falls from the one before it, not from its own
             is_first_of_earlier = None not in (earlier, previous) and previous != earlier
             candidates = stretch[1:] if is_first_of_earlier else stretch
             of_later = following[1][:1] if following and following[0] == (later, later) else []

@@ -1,9 +1,15 @@
 """Differences of counters, added up per tenant.
 
-Counters begin at 0 with their process and never fall while it lives, shown or not. So within an epoch the
-difference of two samples is what was counted in between, and the first sample of an epoch is the difference
-to 0. What was counted but not scraped before the period began belongs to the period in which it is scraped:
-so adjoining periods add up, and nothing is billed twice.
+Counters begin at 0 with their process and do not fall while it lives, whether or not they are exposed: a
+usage row that is dropped keeps its counts. So within an epoch the difference of two samples is what was
+counted in between, and the first sample of an epoch counts from 0.
+
+A fall is a reset: the value counts from 0, and a difference is never negative. It says that a process began
+anew where epochs are unknown. Within an epoch it says that one series did: among very many tables the
+longest dropped rows are forgotten, and begin at 0 again (D47).
+
+What was counted but not scraped before the period began belongs to the period in which it is scraped. So
+adjoining periods add up, and nothing is billed twice (D55).
 """
 
 from collections import Counter, defaultdict
@@ -11,42 +17,42 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from gateway.billing.epochs import Starts, epochs_of
+from gateway.billing.epochs import Epoch, Starts, epochs_of
 from gateway.billing.samples import COUNTERS, OUTCOME, REQUESTS, TENANT, Labels, Series
 
 Tenant = tuple[str, ...]
 """The values of `TENANT`."""
 
 
-class _Last(Struct):
-    """What a series showed last."""
+class _LastSample(Struct):
+    """Of one series."""
 
     time_ms: int
     value: float
-    epoch: int | None
+    epoch: Epoch
 
 
 class _Target(Struct):
-    epoch: int | None
-    series: dict[Labels, _Last]
+    epoch: Epoch
+    series: dict[Labels, _LastSample]
 
 
 class Ledger:
     """Counts what was scraped after `from_ms`.
 
-    Samples from before `known_since_ms` were not looked for: where a process is older, a series that was not
-    seen since is counted from its first sample on, because what it showed earlier may have been billed.
+    Samples from before `known_since_ms` are not looked up. A series of an older process that was not seen
+    since then counts from its first sample on: what it showed earlier may have been billed (D57).
     """
 
     def __init__(self, *, from_ms: int, known_since_ms: int) -> None:
         self.totals: defaultdict[Tenant, Counter[str]] = defaultdict(Counter)
         """By column: `requests`, `request_bytes`, `response_bytes`, and one for each outcome."""
         self.unsure = 0
-        """Series that were counted from their first sample on, although that was not 0."""
-        self.has_read = False
+        """Number of series that count from their first sample on, although that was not 0."""
+        self.has_samples = False
         """Whether anything was scraped in the period."""
-        self.read_under: defaultdict[tuple[str, int], set[Labels]] = defaultdict(set)
-        """Targets by instance and epoch: more than one mean that a process was read under several names."""
+        self.scraped_under: defaultdict[tuple[str, int], set[Labels]] = defaultdict(set)
+        """Targets by instance and epoch. Two of them mean that a process was scraped under two names."""
         self._from_ms = from_ms
         self._known_since_ms = known_since_ms
         self._targets: dict[Labels, _Target] = {}
@@ -54,26 +60,26 @@ class Ledger:
     def __contains__(self, target: Labels) -> bool:
         return target in self._targets
 
-    def open(self, target: Labels, epoch: int | None, baseline: Iterable[Series], time_ms: int) -> None:
-        """Begin with a target: what its counters showed last at `time_ms`; `epoch` is its next scrape's."""
-        last = {each.labels: _Last(time_ms, each.points[-1][1], epoch) for each in baseline}
+    def open(self, target: Labels, epoch: Epoch, baseline: Iterable[Series], time_ms: int) -> None:
+        """Begin with a target: `baseline` is what its counters showed last, up to `time_ms`, in `epoch`."""
+        last = {each.labels: _LastSample(time_ms, each.points[-1][1], epoch) for each in baseline}
         self._targets[target] = _Target(epoch, last)
 
-    def read(self, target: Labels, series: Sequence[Series], starts: Starts) -> None:
-        """Go on with all samples of a target in the next stretch of time: one at least."""
+    def add(self, target: Labels, series: Sequence[Series], starts: Starts) -> None:
+        """Add all samples of a target in the next slice of time; there must be one."""
         known = self._targets[target]
         times = sorted({time_ms for each in series for time_ms, _ in each.points})
         epochs = epochs_of(times, starts, known.epoch, _Falls(series, known.series))
         for each in series:
-            self._read_series(each, known.series, epochs)
+            self._add_series(each, known.series, epochs)
         known.epoch = epochs[times[-1]]
-        self.has_read |= times[-1] > self._from_ms
+        self.has_samples |= times[-1] > self._from_ms
         for epoch in set(epochs.values()):
             if epoch is not None:
-                self.read_under[dict(target).get("instance", ""), epoch].add(target)
+                self.scraped_under[dict(target).get("instance", ""), epoch].add(target)
 
-    def _read_series(
-        self, series: Series, seen: dict[Labels, _Last], epochs: Mapping[int, int | None]
+    def _add_series(
+        self, series: Series, seen: dict[Labels, _LastSample], epochs: Mapping[int, Epoch]
     ) -> None:
         last = seen.get(series.labels)
         total = 0.0
@@ -83,28 +89,28 @@ class Ledger:
             if time_ms > self._from_ms:
                 total += difference
             if last is None:
-                last = seen[series.labels] = _Last(time_ms, value, epoch)
+                last = seen[series.labels] = _LastSample(time_ms, value, epoch)
             else:
                 last.time_ms, last.value = time_ms, value
                 last.epoch = last.epoch if epoch is None and difference < value else epoch
         if total:
-            self._add(dict(series.labels), round(total))
+            self._count(dict(series.labels), round(total))
 
-    def _first(self, value: float, epoch: int | None) -> float:
+    def _first(self, value: float, epoch: Epoch) -> float:
         if value and epoch is not None and epoch <= self._known_since_ms:
             self.unsure += 1
             return 0.0
         return value
 
-    def _add(self, labels: Mapping[str, str], count: int) -> None:
+    def _count(self, labels: Mapping[str, str], count: int) -> None:
         totals = self.totals[tuple(labels.get(name, "") for name in TENANT)]
         totals[COUNTERS[labels["__name__"]]] += count
         if labels["__name__"] == REQUESTS:
             totals[labels.get(OUTCOME, "")] += count
 
 
-def _difference(last: _Last, value: float, epoch: int | None) -> float:
-    """What was counted since the last sample: everything, if the process began anew."""
+def _difference(last: _LastSample, value: float, epoch: Epoch) -> float:
+    """What was counted since the last sample: all of it, if process or series began anew."""
     if epoch is not None and last.epoch is None:
         began_anew = epoch > last.time_ms
     else:
@@ -113,9 +119,9 @@ def _difference(last: _Last, value: float, epoch: int | None) -> float:
 
 
 class _Falls:
-    """Whether any counter of a target was lower in a scrape than before."""
+    """Tells whether any counter of a target was lower in a scrape than in the one before it."""
 
-    def __init__(self, series: Sequence[Series], seen: Mapping[Labels, _Last]) -> None:
+    def __init__(self, series: Sequence[Series], seen: Mapping[Labels, _LastSample]) -> None:
         self._series = series
         self._seen = seen
 

@@ -1,22 +1,22 @@
-"""Reads a period slice by slice, so that memory is bounded by series, not by samples."""
+"""Reads a period slice by slice, so that memory grows with series and not with samples (D58)."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gateway.billing.epochs import REACH_MS, starts_of
+from gateway.billing.epochs import REACH_MS, Epoch, starts_of
 from gateway.billing.ledger import Ledger
 from gateway.billing.samples import Archive, Labels, Series, TooManySamples
 
 _LEAD_MS = 900_000
-"""Reading begins so much earlier and counts nothing until the period begins: by then it is known which
-process each target is, and what it showed, whatever clocks say."""
+"""Reading begins so long before the period, and counts nothing until the period begins. By then the process
+of each target and the last values of its counters are known, even if clocks differ."""
 
 _SLICE_MS = 3_600_000
 _SHORTEST_SLICE_MS = 1_000
 
 
 def read_period(archive: Archive, *, from_ms: int, to_ms: int, lookback_ms: int) -> Ledger:
-    """All that was scraped in (from, to]. Raises TooManySamples if that is too much even for a second."""
+    """What was scraped in (from, to]. Raises TooManySamples if a slice of a second is still too large."""
     begin_ms = from_ms - _LEAD_MS
     ledger = Ledger(from_ms=from_ms, known_since_ms=begin_ms - lookback_ms)
     reader = _Reader(archive, ledger, begin_ms, lookback_ms)
@@ -42,7 +42,7 @@ class _Reader:
         self._lookback_ms = lookback_ms
 
     def read(self, after_ms: int, until_ms: int) -> None:
-        """One slice: everything is asked for before anything is counted."""
+        """One slice. Nothing is counted before all was read: a slice that is too large is read again."""
         targets = _by_target(self._archive.counters(after_ms, until_ms))
         gauges = list(self._archive.starts(after_ms - REACH_MS, until_ms + REACH_MS))
         starts = {target: starts_of(target, gauges) for target in targets}
@@ -51,10 +51,10 @@ class _Reader:
                 first_ms = min(each.points[0][0] for each in series)
                 self._open(target, starts[target].around(first_ms)[0])
         for target, series in targets.items():
-            self._ledger.read(target, series, starts[target])
+            self._ledger.add(target, series, starts[target])
 
-    def _open(self, target: Labels, epoch: int | None) -> None:
-        """What the process showed last before all this: none if it began later."""
+    def _open(self, target: Labels, epoch: Epoch) -> None:
+        """Begin with a target; its baseline is what the process showed last, nothing if it is younger."""
         after_ms = max(self._begin_ms - self._lookback_ms, epoch or 0)
         if after_ms < self._begin_ms:
             baseline = self._archive.last_counters(target, after_ms, self._begin_ms)

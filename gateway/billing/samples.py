@@ -1,4 +1,4 @@
-"""Samples of counters and of the start times of processes. All times are Unix milliseconds."""
+"""Samples of usage counters and of processes' starts. All times are Unix milliseconds."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -37,16 +37,16 @@ class Series(Struct, frozen=True):
 
     @property
     def target(self) -> Labels:
-        """What Prometheus scraped, told by the labels that are not the gateway's own."""
+        """What Prometheus scraped: the labels that it added to the gateway's own."""
         return tuple(label for label in self.labels if label[0] not in _OWN)
 
 
 class TooManySamples(Exception):
-    """The archive does not answer for so long a range."""
+    """The range is too long for the archive."""
 
 
 class Archive(Protocol):
-    """Where samples are kept. Ranges are (after, until]; TooManySamples may be raised by all of them."""
+    """Where samples are kept. Ranges are (after, until]. All methods may raise TooManySamples."""
 
     def counters(self, after_ms: int, until_ms: int) -> Iterable[Series]:
         """All samples of all usage counters."""
@@ -55,4 +55,4 @@ class Archive(Protocol):
         """All samples of the gateways' start times, in seconds."""
 
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series]:
-        """The last value of each counter of a target; the time of these points means nothing."""
+        """The last value of each counter of a target; the times of these points mean nothing."""

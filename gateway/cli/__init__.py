@@ -1,1 +1,9 @@
-"""The command line: JSON on standard output, errors as JSON on standard error, exit codes by kind."""
+"""The command line: JSON on standard output, errors as JSON on standard error, exit codes by kind.
+
+main          the entry point: arguments in, exit code out
+arguments     the commands and their arguments
+calling       how commands call servers, and how they fail
+management    commands that manage apps, tables and credentials
+usage         the command that reports usage
+prometheus    Prometheus as the archive that usage is read from
+"""

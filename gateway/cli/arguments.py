@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import NoReturn
 
-from gateway.cli.exits import CommandFailed, Exit
-from gateway.cli.times import duration_ms, instant_ms
+from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.usage import duration_ms, instant_ms
 from gateway.domain.rules import DEFAULT_ENV
 
 _DEFAULT_URL = "http://127.0.0.1:8081"
@@ -20,7 +20,10 @@ def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argpa
     """The command (`command`, `action`) and its arguments. Raises CommandFailed."""
     parser = _Parser(prog="kvs-gateway", description="An authenticated key-value edge over pluggable stores.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in (("serve", "run the gateway"), ("check", "report every mistake in a configuration")):
+    for name, text in (
+        ("serve", "run the gateway"),
+        ("check", "report every mistake in a configuration"),
+    ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--config", required=True, metavar="FILE")
     commands.add_parser("version", help="print the version")
@@ -28,7 +31,7 @@ def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argpa
     _add_apps(commands.add_parser("apps", help="manage apps"), shared)
     _add_tables(commands.add_parser("tables", help="manage tables"), shared)
     _add_credentials(commands.add_parser("credentials", help="issue session credentials"), shared)
-    _add_usage(commands.add_parser("usage", help="what tenants used in a period, as Prometheus saw it"))
+    _add_usage(commands.add_parser("usage", help="report what tenants used in a period, from Prometheus"))
     return parser.parse_args(argv)
 
 
@@ -50,8 +53,12 @@ def _add_apps(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     register.add_argument("--max-tables", type=int, metavar="N")
     listing = actions.add_parser("list", parents=[shared], help="list an organization's apps")
     listing.add_argument("--org", required=True)
-    for name in ("show", "suspend", "resume"):
-        actions.add_parser(name, parents=[shared, _app()])
+    for name, text in (
+        ("show", "show an app"),
+        ("suspend", "refuse all calls of an app until it is resumed"),
+        ("resume", "serve a suspended app again"),
+    ):
+        actions.add_parser(name, parents=[shared, _app()], help=text)
     remove = actions.add_parser("remove", parents=[shared, _app()], help="remove an app with its tables")
     remove.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
 
@@ -59,20 +66,24 @@ def _add_apps(parser: argparse.ArgumentParser, shared: _Parser) -> None:
 def _add_tables(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", parents=[shared, _app()], help="list an app's tables")
-    create = actions.add_parser("create", parents=[shared, _app(), _table(), _format()])
+    issuing = [shared, _app(), _table(), _format()]
+    create = actions.add_parser("create", parents=issuing, help="create a table and print its token")
     create.add_argument("--minute-limit", type=int, metavar="N")
-    rotate = actions.add_parser("rotate", parents=[shared, _app(), _table(), _format()])
+    rotate = actions.add_parser("rotate", parents=issuing, help="give a table a new token and print it")
     rotate.add_argument("--overlap-seconds", type=int, metavar="N", help="how long the old token still works")
-    delete = actions.add_parser("delete", parents=[shared, _app(), _table()])
+    delete = actions.add_parser("delete", parents=[shared, _app(), _table()], help="delete a table")
     delete.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
 
 
 def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    issue = actions.add_parser("issue", parents=[shared], help="print them in credential_process form")
+    issue = actions.add_parser("issue", parents=[shared], help="print them as AWS' credential_process does")
     issue.add_argument("--role", required=True, metavar="ARN")
     issue.add_argument(
-        "--ttl", type=int, metavar="SECONDS", help="default 3600, or the maximum if it is less"
+        "--ttl",
+        type=int,
+        metavar="SECONDS",
+        help="default 3600, or the configured maximum if it is less",
     )
     issue.add_argument("--org")
     issue.add_argument("--app")
@@ -80,18 +91,28 @@ def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
 
 
 def _add_usage(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prometheus", required=True, metavar="URL", help="its token: KVS_PROMETHEUS_TOKEN")
-    for option, text in (("--from", "RFC 3339, or a date: its beginning in UTC"), ("--to", "and included")):
+    parser.add_argument(
+        "--prometheus",
+        required=True,
+        metavar="URL",
+        help="its token: KVS_PROMETHEUS_TOKEN",
+    )
+    for option, text in (
+        ("--from", "beginning of the period: an RFC 3339 time, or a date, which begins at midnight UTC"),
+        ("--to", "end of the period (inclusive)"),
+    ):
         name = f"{option[2:]}_ms"
         parser.add_argument(option, required=True, type=instant_ms, dest=name, metavar="TIME", help=text)
-    parser.add_argument("--match", default="", metavar="MATCHERS", help="""more labels, as 'org="acme"'""")
+    parser.add_argument(
+        "--match", default="", metavar="MATCHERS", help="""further label matchers, like 'org="acme"'"""
+    )
     parser.add_argument(
         "--lookback",
         type=duration_ms,
         default="30d",
         dest="lookback_ms",
         metavar="DURATION",
-        help="how far before the period last values are looked for: as far as Prometheus keeps (default 30d)",
+        help="how far before the period last values are looked for (default 30d)",
     )
     parser.add_argument("--format", choices=("json", "csv"), default="json")
 

@@ -1,29 +1,60 @@
-"""How commands call servers: directly, and with a token that no other server gets to see."""
+"""How commands call servers, and how they fail: exit codes, and errors as JSON.
+
+Servers are called directly: a proxy or the target of a redirection would be handed the token.
+"""
 
 import re
+from enum import IntEnum
 from http.client import HTTPResponse
 from typing import cast
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from gateway.cli.exits import CommandFailed, Exit
+
+class Exit(IntEnum):
+    """Exit codes by kind of failure."""
+
+    OK = 0
+    GENERAL = 1
+    NOT_AUTHORIZED = 2
+    NOT_FOUND = 3
+    INVALID = 4
+    NETWORK = 5
 
 
-class _StayHere(HTTPRedirectHandler):
-    """Neither a control listener nor Prometheus redirects; another server must not be handed the token."""
+class CommandFailed(Exception):
+    """Ends the command: `error` and `details` are printed as JSON, `exit` is the exit code."""
+
+    def __init__(self, exit_code: Exit, error: str, **details: object) -> None:
+        super().__init__(error)
+        self.exit_code = exit_code
+        self.report: dict[str, object] = {"error": error, **details}
+
+
+def exit_for_status(status: int) -> Exit:
+    """The exit code for a refusal of the control plane."""
+    if status in (401, 403):
+        return Exit.NOT_AUTHORIZED
+    if status == 404:
+        return Exit.NOT_FOUND
+    return Exit.INVALID if 400 <= status < 500 else Exit.GENERAL
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Neither a control listener nor Prometheus redirects."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def call_directly(request: Request, *, timeout_seconds: float) -> HTTPResponse:
-    """The response, to be closed. No proxy gets to see the token. Raises what urllib raises."""
-    opener = build_opener(ProxyHandler({}), _StayHere)
+    """The response, to be closed by the caller. Raises what urllib raises."""
+    opener = build_opener(ProxyHandler({}), _NoRedirects)
     return cast(HTTPResponse, opener.open(request, timeout=timeout_seconds))
 
 
 def base_address(url: str, example: str) -> str:
-    """The address without a last slash. Raises CommandFailed."""
+    """The address without a trailing slash. Raises CommandFailed."""
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -35,7 +66,7 @@ def base_address(url: str, example: str) -> str:
 
 
 def authorization(token: str | None, variable: str, error: str) -> dict[str, str]:
-    """The header that carries a token. Raises CommandFailed, which does not repeat it."""
+    """The header that carries a token. Raises CommandFailed, without the token."""
     if not token:
         return {}
     if not re.fullmatch(r"[!-~]+", token.strip()):

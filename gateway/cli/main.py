@@ -12,7 +12,7 @@ import uvloop
 from gateway import __version__
 from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
-from gateway.cli.exits import CommandFailed, Exit
+from gateway.cli.calling import CommandFailed, Exit
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
 from gateway.config.loading import ConfigurationFile

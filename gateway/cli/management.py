@@ -1,17 +1,27 @@
-"""Management commands: each is one call of the control listener."""
+"""Management commands: each is one call of the control listener. Variables ready to source or to apply."""
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
+from hashlib import sha256
 from http.client import HTTPException
+from shlex import quote as shell_quoted
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import Request
 
-from gateway.cli.calling import authorization, base_address, call_directly
-from gateway.cli.exits import CommandFailed, Exit, exit_for_status
-from gateway.cli.formats import kubernetes_secret, shell_lines
+import yaml
+
+from gateway.cli.calling import (
+    CommandFailed,
+    Exit,
+    authorization,
+    base_address,
+    call_directly,
+    exit_for_status,
+)
 from gateway.domain.rules import DEFAULT_ENV
 
 _TIMEOUT_SECONDS = 30
@@ -108,3 +118,27 @@ def _error_code(error: HTTPError) -> str:
         return str(json.loads(error.read())["error"])
     except (ValueError, KeyError, TypeError):
         return "unexpected_answer"
+
+
+def shell_lines(variables: Mapping[str, str]) -> str:
+    """`export` lines for a POSIX shell."""
+    return "\n".join(f"export {name}={shell_quoted(value)}" for name, value in variables.items())
+
+
+def kubernetes_secret(table: Mapping[str, Any], variables: Mapping[str, str]) -> str:
+    """A Secret whose keys are the variables, for `envFrom`.
+
+    Its name is the same for every token of a table. It ends with a digest, because names of apps and tables
+    may differ in characters that a Secret's name cannot have (D38).
+    """
+    names = [table["org_id"], table["app_id"], table["env_id"], table["name"]]
+    digest = sha256("/".join(names).encode()).hexdigest()[:8]
+    readable = re.sub(r"[^a-z0-9-]", "-", "-".join(names[1:]).lower())
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"kvs-{readable}-{digest}"},
+        "type": "Opaque",
+        "stringData": dict(variables),
+    }
+    return yaml.safe_dump(secret, sort_keys=False).rstrip()

@@ -11,12 +11,11 @@ from urllib.request import Request
 import msgspec
 
 from gateway.billing.samples import COUNTERS, Labels, Series, TooManySamples
-from gateway.cli.calling import authorization, base_address, call_directly
-from gateway.cli.exits import CommandFailed, Exit
+from gateway.cli.calling import CommandFailed, Exit, authorization, base_address, call_directly
 from gateway.observability.catalogue import BUILD_INFO, START_TIME
 
 _TIMEOUT_SECONDS = 150.0
-"""Longer than Prometheus gives a query, which is two minutes unless it is told otherwise."""
+"""Longer than Prometheus' own limit for a query, by default two minutes."""
 
 _ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -110,7 +109,7 @@ class PrometheusArchive:
 
 
 def _selector(matchers: list[str]) -> str:
-    """It ends on a line of its own: a comment among the matchers must not take the range away."""
+    """The brace has a line of its own: a comment among the matchers must not swallow it and the range."""
     return "{" + ",".join(matchers) + "\n}"
 
 

@@ -1,24 +1,26 @@
-"""The usage command: what tenants used in a period, as JSON or CSV."""
+"""The usage command: what tenants used in a period, as JSON or CSV; its times and durations."""
 
 import argparse
-import csv
-import io
 import json
+import re
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
 
-from gateway.billing.ledger import Ledger
 from gateway.billing.period import read_period
-from gateway.billing.samples import COUNTERS, TENANT, TooManySamples
-from gateway.cli.exits import CommandFailed, Exit
+from gateway.billing.report import Report
+from gateway.billing.samples import TooManySamples
+from gateway.cli.calling import CommandFailed, Exit
 from gateway.cli.prometheus import PrometheusArchive
 from gateway.domain.answers import iso_instant
+from gateway.domain.model import UsageOutcome
 
-_OUTCOMES = ("ok", "not_found", "invalid", "rate_limited", "error")
-_REQUESTS, *_BYTES = COUNTERS.values()
-_OTHER = "_other"
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999 in UTC."""
+
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
@@ -37,12 +39,13 @@ def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     except TooManySamples:
         message = "Prometheus does not load that much even for a second: narrow it down with --match"
         raise CommandFailed(Exit.GENERAL, "too_many_samples", message=message) from None
-    rows, warnings = _rows(ledger), _warnings(ledger, is_over=arguments.to_ms <= now_ms)
+    report = Report(ledger, [outcome.label for outcome in UsageOutcome])
+    warnings = report.warnings(is_over=arguments.to_ms <= now_ms)
     if arguments.format == "csv":
         if warnings:
             sys.stderr.write(json.dumps({"warnings": warnings}, indent=2) + "\n")
-        return _csv(rows)
-    return json.dumps({**_question(arguments), "rows": rows, "warnings": warnings}, indent=2)
+        return report.csv()
+    return json.dumps({**_question(arguments), "rows": report.rows(), "warnings": warnings}, indent=2)
 
 
 def _question(arguments: argparse.Namespace) -> dict[str, object]:
@@ -54,53 +57,28 @@ def _question(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _rows(ledger: Ledger) -> list[dict[str, Any]]:
-    """One per org, app, env, table and operation, in that order; the columns are the same in all of them."""
-    columns = [_REQUESTS, *_outcomes(ledger), *_BYTES]
-    return [
-        dict(zip(TENANT, tenant, strict=True)) | {column: totals[column] for column in columns}
-        for tenant, totals in sorted(ledger.totals.items())
-    ]
+def instant_ms(text: str) -> int:
+    """Unix time of an RFC 3339 date-time, or of midnight UTC of a date. Raises ArgumentTypeError.
+
+    Nothing was counted before 1970, and a period is read hour by hour.
+    """
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        text += "T00:00:00Z"
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text):
+        raise ArgumentTypeError(f"not a time: {text!r} (2026-11-01 or 2026-11-01T00:00:00Z)")
+    try:
+        moment = datetime.fromisoformat(text.upper())
+    except ValueError as error:
+        raise ArgumentTypeError(f"not a time: {text!r} ({error})") from None
+    wall_ms = round(moment.timestamp() * 1000)
+    if not 0 <= wall_ms <= _LAST_MS:
+        raise ArgumentTypeError(f"not a time between 1970 and 9999: {text!r}")
+    return wall_ms
 
 
-def _outcomes(ledger: Ledger) -> list[str]:
-    """Those of this version, and what others have counted."""
-    counted = {column for totals in ledger.totals.values() for column in totals}
-    return [*_OUTCOMES, *sorted(counted - {*_OUTCOMES, *COUNTERS.values()})]
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    columns = rows[0].keys() if rows else [*TENANT, _REQUESTS, *_OUTCOMES, *_BYTES]
-    writer = csv.DictWriter(text, columns)
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _warnings(ledger: Ledger, *, is_over: bool) -> list[dict[str, object]]:
-    """Why the figures may not be what is to be billed."""
-    warnings: list[dict[str, object]] = []
-
-    def warn(code: str, message: str, **details: object) -> None:
-        warnings.append({"warning": code, "message": message, **details})
-
-    if not is_over:
-        warn("not_over", "the period is not over")
-    if not ledger.has_read:
-        warn("no_samples", "Prometheus has no usage of the period")
-    others = sum(totals[_REQUESTS] for tenant, totals in ledger.totals.items() if tenant[0] == _OTHER)
-    if others:
-        warn(
-            "other", "these requests found no series of their own: raise metering.max_series", requests=others
-        )
-    if ledger.unsure:
-        message = (
-            "these series were last shown before the lookback, and are counted from their first sample on"
-        )
-        warn("lookback_too_short", message, series=ledger.unsure)
-    twice = [targets for targets in ledger.read_under.values() if len(targets) > 1]
-    if twice:
-        names = [[dict(target) for target in targets] for targets in sorted(map(sorted, twice))]
-        warn("counted_twice", "these processes were scraped under several names: --match one", targets=names)
-    return warnings
+def duration_ms(text: str) -> int:
+    """The length of `90s`, `15m`, `12h`, `30d` or `2w`. Raises ArgumentTypeError."""
+    match = re.fullmatch(r"(\d{1,6})([smhdw])", text)
+    if match is None:
+        raise ArgumentTypeError(f"not a duration: {text!r} (90s, 15m, 12h, 30d, 2w)")
+    return int(match[1]) * _SECONDS[match[2]] * 1000

@@ -20,6 +20,8 @@ class Metric(Struct, frozen=True):
 
 TENANT_LABELS = ("org", "app", "env", "table", "operation")
 OUTCOME_LABEL = "outcome"
+OVERFLOW_TENANT = "_other"
+"""All labels of a tenant for the requests that found no series of their own."""
 
 # per tenant: what is billed
 USAGE_REQUESTS = Metric(

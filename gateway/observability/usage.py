@@ -16,13 +16,14 @@ from cachetools import LRUCache
 from gateway.domain.model import Operation, TenantLabels, UsageOutcome
 from gateway.observability.catalogue import (
     OUTCOME_LABEL,
+    OVERFLOW_TENANT,
     USAGE_REQUEST_BYTES,
     USAGE_REQUESTS,
     USAGE_RESPONSE_BYTES,
     Metric,
 )
 
-OTHER = TenantLabels("_other", "_other", "_other", "_other")
+OTHER = TenantLabels(OVERFLOW_TENANT, OVERFLOW_TENANT, OVERFLOW_TENANT, OVERFLOW_TENANT)
 METRICS = (USAGE_REQUESTS, USAGE_REQUEST_BYTES, USAGE_RESPONSE_BYTES)
 
 _REQUEST_BYTES = len(UsageOutcome)

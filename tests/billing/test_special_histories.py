@@ -169,7 +169,7 @@ def test_targets_are_told_apart(archive):
     archive.shows(began(-90), THERE, (-1, 20), (1, 23))
     ledger = read(archive)
     assert requests(ledger) == 5
-    assert all(len(targets) == 1 for targets in ledger.read_under.values())
+    assert all(len(targets) == 1 for targets in ledger.scraped_under.values())
 
 
 def test_a_process_that_is_scraped_under_two_names_is_reported(archive):
@@ -177,13 +177,13 @@ def test_a_process_that_is_scraped_under_two_names_is_reported(archive):
     other_name = labels(instance="10.0.0.1:9090", job="again")
     archive.shows(process, HERE, (-1, 10), (1, 12))
     archive.shows(process, other_name, (-1, 10), (1, 12))
-    assert {HERE, other_name} in read(archive).read_under.values()
+    assert {HERE, other_name} in read(archive).scraped_under.values()
 
 
 def test_nothing_scraped_is_nothing_read(archive):
     archive.shows(began(-100), HERE, (-1, 10))
     ledger = read(archive)
-    assert (ledger.has_read, dict(ledger.totals)) == (False, {})
+    assert (ledger.has_samples, dict(ledger.totals)) == (False, {})
 
 
 def test_the_sample_at_the_end_belongs_to_the_period_and_that_at_the_beginning_does_not(archive):
