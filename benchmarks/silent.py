@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from backends.clock import SystemClock
 from gateway.app import App
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Operation
@@ -68,7 +69,7 @@ class SilentConnection:
 
 def open_connection(app: App, handler: Handler) -> SilentConnection:
     """To be used in the loop that the app runs in."""
-    service = Service(handler, app.settings.edge, app.clock, count_refusal=app.data.count_refusal)
+    service = Service(handler, app.reload.settings.edge, SystemClock())
     return SilentConnection(Connection(service))
 
 

@@ -14,19 +14,21 @@ import msgspec
 import uvloop
 import yaml
 
+from backends.clock import SystemClock
 from benchmarks.exchange import VALUE, Exchange
 from benchmarks.signed import gateway_config, signed_exchanges
 from benchmarks.silent import call_of, open_connection
 from gateway.app import App, build_app
-from gateway.app.callers import build_callers
-from gateway.app.renewal import build_declared, build_table_token
+from gateway.config.apps import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
+from gateway.dataplane.callers import caller_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
-from gateway.dataplane.policies.binding import admit
+from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.rate_limit import RateLimit
 from gateway.directory.bindings import CachedBindings
+from gateway.directory.declared import DeclaredApps
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put
 from gateway.domain.rules import Limits
@@ -47,7 +49,7 @@ async def _run(calls: int, store: dict[str, Any]) -> dict[str, dict[str, float]]
         operation.value: await _stages(app, settings, operation, calls)
         for operation in (Operation.PUT, Operation.GET)
     }
-    for backend in app.backends:
+    for backend in app.stores.backends:
         await backend.close()
     return figures
 
@@ -62,20 +64,21 @@ async def _stages(app: App, settings: Settings, operation: Operation, calls: int
     async def constant(_: Request) -> Response:
         return Response(answer)
 
-    figures["pipeline"] = await _awaited(lambda: app.renewal.pipeline.serve(call), calls)
+    figures["pipeline"] = await _awaited(lambda: app.data.pipeline.serve(call), calls)
     figures["edge"] = await _through(app, constant, exchange, calls)
-    figures["all together"] = await _through(app, app.data.handle, exchange, calls)
+    figures["all together"] = await _through(app, app.data.handler.handle, exchange, calls)
     return figures
 
 
 async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dict[str, float]:
-    signature = build_callers(settings, app.clock).policy
-    tokens = build_table_token(settings, _bindings(app, settings))
-    backend = app.backends[0]
-    limiter = RateLimit(backend.counters, app.clock.monotonic_ms)
-    executor = Executor(backend.entries, app.clock)
+    clock = SystemClock()
+    signature = caller_policy(settings, clock)
+    tokens = TableTokenPolicy(_bindings(app, settings))
+    backend = app.stores.backends[0]
+    limiter = RateLimit(backend.counters, clock.monotonic_ms)
+    executor = Executor(backend.entries, clock)
     caller, binding, limits = signature.verify(call), await tokens.bind(call), Limits()
-    open_meter = meter_of(app.usage)
+    open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
     request = parse(call, limits)
     await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
@@ -95,9 +98,9 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
 
 def _bindings(app: App, settings: Settings) -> CachedBindings:
     return CachedBindings(
-        declared=build_declared(settings),
-        records=app.backends[0].records,
-        clock=app.clock,
+        declared=DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute),
+        records=app.stores.backends[0].records,
+        clock=SystemClock(),
         default_limit=settings.rate_limit.requests_per_minute,
         cache_ttl_ms=10_000,
         stale_ttl_ms=600_000,
@@ -148,8 +151,8 @@ async def _through(app: App, handler: Handler, exchange: Exchange, calls: int) -
 
 async def _until_it_answers(app: App) -> None:
     for _ in range(100):
-        await app.health.check()
-        if app.health.status.value == "ready":
+        await app.ops.health.check()
+        if app.ops.health.status.value == "ready":
             return
         await asyncio.sleep(0.05)
     raise SystemExit("the store does not answer")

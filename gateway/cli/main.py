@@ -19,6 +19,7 @@ from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
 from gateway.observability.logs import configure_logging
+from gateway.replica.reload import FileWatch
 from gateway.replica.run import CannotListen, serve
 
 
@@ -74,7 +75,8 @@ def _serve(file: ConfigurationFile) -> None:
         print(json.dumps({"listening": urls}), flush=True)
 
     async def run() -> None:
-        await serve(await build_app(settings), file, announce)
+        app = await build_app(settings)
+        await serve(app.replica, FileWatch(file, app.reload), announce)
 
     try:
         uvloop.run(run())

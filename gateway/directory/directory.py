@@ -1,7 +1,6 @@
 """Declared and managed apps side by side, as the control plane sees them."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 from gateway.directory.bindings import CachedBindings
@@ -22,7 +21,13 @@ class Directory:
         self._declared = declared
         self._managed = managed
         self._bindings = bindings
-        self.changed = asyncio.Event()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after each change."""
+
+    def declare(self, apps: DeclaredApps) -> None:
+        """Hold these declared apps in place of the former ones."""
+        self._declared.replace(apps)
+        self.on_change()
 
     async def find(self, environment: Environment) -> AppRecord:
         """The app. Raises AppNotFound."""
@@ -86,7 +91,7 @@ class Directory:
             raise
         except BaseException:  # cancelled, too: the swap may have been applied
             self._bindings.expire(environment)
-            self.changed.set()
+            self.on_change()
             raise
         self._bindings.invalidate(environment)
-        self.changed.set()
+        self.on_change()

@@ -96,10 +96,11 @@ class Listener:
         await asyncio.gather(*connections, return_exceptions=True)
 
 
-async def open_listener(where: Where, service: Service) -> Listener:
+async def open_listener(
+    where: Where, service: Service, certificate: ShownCertificate | None = None
+) -> Listener:
     """Listen. A TLS handshake has as long as a request's head. Raises OSError."""
-    reuse_port, tls = (where.reuse_port, where.tls) if isinstance(where, DataListener) else (False, None)
-    certificate = None if tls is None else ShownCertificate(tls)
+    reuse_port = isinstance(where, DataListener) and where.reuse_port
     sockets = await asyncio.get_running_loop().create_server(
         partial(Connection, service),
         where.host,

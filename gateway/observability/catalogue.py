@@ -61,6 +61,6 @@ BUILD_INFO = Metric("kvs_build_info", "gauge", "The running version.", ("version
 DRAINING = Metric("kvs_draining", "gauge", "1 from SIGTERM to the end.")
 RELOAD_SUCCESSFUL = Metric("kvs_config_last_reload_successful", "gauge", "0 after a broken file.")
 RELOAD_SUCCESS_TIME = Metric(
-    "kvs_config_last_reload_success_timestamp_seconds", "gauge", "When what is in force was read."
+    "kvs_config_last_reload_success_timestamp_seconds", "gauge", "When the settings in use were read."
 )
 SPANS_LOST = Metric("kvs_spans_lost_total", "counter", "Spans that were not delivered.")

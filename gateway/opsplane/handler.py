@@ -1,6 +1,5 @@
 """The ops listener: liveness, readiness, metrics, what the API is. Not for tenants; no authentication."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
@@ -18,15 +17,17 @@ _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 class OpsEdge:
     """Serves probes and scrapes.
 
-    While the replica drains, a scrape of the tenant series ends its connection, which shows whether it was
-    read.
+    A scrape of the tenant series begins with `begin_scrape`. If that returns what to call once the response
+    was read, it ends the connection, which is how that is seen.
     """
 
-    def __init__(self, health: Health, exposition: Exposition) -> None:
+    def __init__(
+        self, health: Health, exposition: Exposition, begin_scrape: Callable[[], Callable[[], None] | None]
+    ) -> None:
         self._health = health
         self._exposition = exposition
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
-        self._usage_scraped = asyncio.Event()
+        self._begin_scrape = begin_scrape
         self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
             "/livez": self._livez,
             "/readyz": self._readyz,
@@ -36,21 +37,15 @@ class OpsEdge:
             "/metrics/service": self._metrics_service,
         }
 
-    def next_scrape(self) -> asyncio.Event:
-        """Set by the first scrape of the tenant series that begins from now on, when it was read."""
-        self._usage_scraped = asyncio.Event()
-        return self._usage_scraped
-
     async def handle(self, request: Request) -> Response:
         """Answer one request of the ops listener."""
-        scraped = self._usage_scraped
+        is_scrape = request.method == "GET" and request.path in _USAGE_PATHS
+        was_read = self._begin_scrape() if is_scrape else None
         try:
             answer = await self._route(request)()
         except Refusal as refusal:
             answer = refuse(refusal)
-        if request.method == "GET" and request.path in _USAGE_PATHS and self._health.draining:
-            return Response(answer, closes=True, on_read=scraped.set)
-        return Response(answer)
+        return Response(answer, closes=was_read is not None, on_read=was_read)
 
     def _route(self, request: Request) -> Callable[[], Awaitable[Answer]]:
         route = self._routes.get(request.path.decode("latin-1"))

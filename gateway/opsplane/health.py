@@ -1,7 +1,7 @@
 """Which dependencies answer, and whether this replica should be sent traffic."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from backends.errors import BackendError
@@ -22,17 +22,23 @@ class Status(StrEnum):
 class Health:
     """Ready once every dependency was reached; strictly, only while all are."""
 
-    def __init__(self, dependencies: Mapping[str, Backend], *, strict: bool) -> None:
+    def __init__(
+        self,
+        dependencies: Mapping[str, Backend],
+        *,
+        strict: bool,
+        is_draining: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._dependencies = dependencies
         self._strict = strict
         self._up: dict[str, bool | None] = dict.fromkeys(dependencies)
         self._reached_all = False
-        self.draining = False
+        self._is_draining = is_draining
 
     @property
     def status(self) -> Status:
         """The replica's state now."""
-        if self.draining:
+        if self._is_draining():
             return Status.DRAINING
         is_ready = all(self._up.values()) if self._strict else self._reached_all
         return Status.READY if is_ready else Status.STARTING

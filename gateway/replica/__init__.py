@@ -1,6 +1,8 @@
 """The life of a replica.
 
-run           listen, serve until a signal, drain, end
-reload        a changed configuration takes effect without a restart
-background    what runs beside serving
+run           listen, serve until a signal, end
+drain         fails no request and loses no count: the steps of a shutdown, and their state
+reload        hot reload: what may change, how it is applied, when the file is read again
+background    health checks, listing the directory, dropping idle rows
+stores        the opened stores
 """

@@ -1,82 +1,90 @@
-"""What a replica does beside serving: ask its stores, follow the directory, drop what is idle."""
+"""What runs beside serving: health checks, listing the directory, dropping idle rows of usage."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 
+from backends.background import Background
 from backends.errors import BackendError
-from gateway.app import App
+from gateway.directory.directory import Directory
+from gateway.directory.reclaiming import Reclaimer
 from gateway.directory.records import labels_of
 from gateway.observability.logs import describe_exception, report_exception
+from gateway.observability.usage import KnownTables, Usage
+from gateway.opsplane.health import Health
 
-log = logging.getLogger("kvs.housekeeping")
+log = logging.getLogger("kvs.background")
+
+Start = Callable[[], Background]
+"""Starts a loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
 _DIRECTORY_SECONDS = 15.0
-_PAUSE_SECONDS = 0.5
-_PAUSE_SECONDS_PER_APP = 0.001
+_REST_SECONDS = 0.5
+_REST_SECONDS_PER_APP = 0.001
 """Listing a large directory costs CPU and calls of the store: 100,000 apps are listed every 115 s."""
 _APPS_PER_STEP = 100
 
 
-def chores(app: App) -> list[Coroutine[None, None, None]]:
-    """Everything that runs until the replica ends."""
-    return [
-        _repeat(app.health.check, _HEALTH_SECONDS),
-        _keep_directory(app),
-        _repeat(_drop_idle(app), _idle_check_seconds(app)),
-    ]
+def every(seconds: float, step: Callable[[], Awaitable[None]]) -> Start:
+    """A step, with a pause after each."""
+    return lambda: Background(step, lambda: seconds, report)
 
 
-async def _keep_directory(app: App) -> None:
-    """Let new tables' series stand and reclaim deleted tables' space, on every change and in between."""
-    while True:
-        app.directory.changed.clear()
-        pause_seconds = _PAUSE_SECONDS
+def report(error: Exception) -> None:
+    """A failed step costs that step alone."""
+    report_exception(log, error)
+
+
+def health_checks(health: Health) -> Start:
+    """Ping every store."""
+    return every(_HEALTH_SECONDS, health.check)
+
+
+def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:
+    """Drop rows at most a quarter of their idle time too late."""
+
+    async def drop() -> None:
+        usage.drop_idle()
+
+    return every(min(max(idle_seconds / 4, 0.25), 60.0), drop)
+
+
+class DirectoryListing:
+    """Lists the directory, after each change and every 15 s.
+
+    New tables get their series; the space of deleted ones is reclaimed.
+    """
+
+    def __init__(self, directory: Directory, known_tables: KnownTables, reclaimer: Reclaimer) -> None:
+        self._directory = directory
+        self._known_tables = known_tables
+        self._reclaimer = reclaimer
+
+    def start(self) -> Background:
+        background = Background(self.step, lambda: _DIRECTORY_SECONDS, report)
+        self._directory.on_change = background.wake
+        return background
+
+    async def step(self) -> None:
+        """List once, then rest, so that many changes in a row do not mean listing without end."""
+        rest_seconds = _REST_SECONDS
         try:
-            pause_seconds = max(pause_seconds, _PAUSE_SECONDS_PER_APP * await _note_tables(app))
-            await app.reclaimer.run()
+            rest_seconds = max(rest_seconds, _REST_SECONDS_PER_APP * await self._note_tables())
+            await self._reclaimer.run()
         except BackendError as error:
             log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
-        except Exception as fault:
-            report_exception(log, fault)
-        await asyncio.sleep(pause_seconds)
-        try:
-            async with asyncio.timeout(_DIRECTORY_SECONDS):
-                await app.directory.changed.wait()
-        except TimeoutError:
-            continue
+        await asyncio.sleep(rest_seconds)
 
-
-async def _note_tables(app: App) -> int:
-    """Note every table of the directory, in steps that let the loop breathe; how many apps there are."""
-    app.known_tables.begin()
-    apps = 0
-    async for record in app.directory.all():
-        for table in record.tables:
-            app.known_tables.note(labels_of(record, table))
-        apps += 1
-        if apps % _APPS_PER_STEP == 0:
-            await asyncio.sleep(0)
-    app.known_tables.end()
-    return apps
-
-
-def _drop_idle(app: App) -> Callable[[], Awaitable[None]]:
-    async def drop() -> None:
-        app.usage.drop_idle()
-
-    return drop
-
-
-def _idle_check_seconds(app: App) -> float:
-    return min(max(app.settings.metering.idle_seconds / 4, 0.25), 60.0)
-
-
-async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
-    while True:
-        try:
-            await work()
-        except Exception as fault:
-            report_exception(log, fault)
-        await asyncio.sleep(seconds)
+    async def _note_tables(self) -> int:
+        """Note every table, in steps that let other tasks run; returns the number of apps."""
+        self._known_tables.begin()
+        apps = 0
+        async for record in self._directory.all():
+            for table in record.tables:
+                self._known_tables.note(labels_of(record, table))
+            apps += 1
+            if apps % _APPS_PER_STEP == 0:
+                await asyncio.sleep(0)
+        self._known_tables.end()
+        return apps

@@ -13,7 +13,6 @@ from msgspec import Struct
 from gateway.app import build_app
 from gateway.config.loading import load
 from gateway.config.settings import Settings
-from gateway.replica.run import running
 from tests.support.repository import ROOT
 
 EXAMPLE = ROOT / "config.example.yaml"
@@ -80,5 +79,6 @@ async def test_the_example_starts_as_it_is_on_ports_that_are_free():
         for name in ("data", "ops", "control")
     }
     listen = msgspec.structs.replace(settings.listen, **free)
-    async with running(await build_app(msgspec.structs.replace(settings, listen=listen))) as replica:
+    replica = (await build_app(msgspec.structs.replace(settings, listen=listen))).replica
+    async with replica.running():
         assert set(replica.urls) == {"data", "ops", "control"}

@@ -1,7 +1,6 @@
 """A directory with many apps: it is listed less often, and without holding the event loop."""
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,7 +9,7 @@ from backends.clock import SystemClock
 from gateway.directory.records import AppRecord, TableRecord
 from gateway.domain.model import Environment
 from gateway.observability.usage import KnownTables, Usage
-from gateway.replica import background as housekeeping
+from gateway.replica import background
 
 
 class ListedDirectory:
@@ -18,7 +17,6 @@ class ListedDirectory:
 
     def __init__(self, apps: int) -> None:
         self.apps = apps
-        self.changed = asyncio.Event()
         self.lists = 0
 
     async def all(self):
@@ -33,12 +31,9 @@ class NoReclaimer:
         """Nothing was deleted."""
 
 
-def replica_of(directory: ListedDirectory) -> Any:
+def listing_of(directory: ListedDirectory) -> background.DirectoryListing:
     usage = Usage(max_series=100_000, idle_ms=3_600_000, now_ms=SystemClock().monotonic_ms)
-    return cast(
-        Any,
-        SimpleNamespace(directory=directory, known_tables=KnownTables(usage), reclaimer=NoReclaimer()),
-    )
+    return background.DirectoryListing(cast(Any, directory), KnownTables(usage), cast(Any, NoReclaimer()))
 
 
 @pytest.mark.parametrize(("apps", "seconds"), [(0, 0.5), (500, 0.5), (5000, 5.0)])
@@ -51,15 +46,15 @@ async def test_the_more_apps_there_are_the_longer_the_directory_is_left_alone(mo
             paused.append(delay)
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(housekeeping.asyncio, "sleep", sleep)
+    monkeypatch.setattr(background.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        await housekeeping._keep_directory(replica_of(directory))
+        await listing_of(directory).step()
     assert paused == [seconds]
     assert directory.lists == 1
 
 
 async def test_others_get_their_turns_while_a_large_directory_is_listed():
-    listing = asyncio.create_task(housekeeping._note_tables(replica_of(ListedDirectory(2000))))
+    listing = asyncio.create_task(listing_of(ListedDirectory(2000))._note_tables())
     turns = 0
     while not listing.done():
         turns += 1

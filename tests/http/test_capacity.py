@@ -140,7 +140,7 @@ def unread_socket(gateway) -> socket.socket:
 
 
 def data_transports(gateway):
-    return [connection._transport for connection in gateway.replica._data._service.connections]
+    return [connection._transport for connection in gateway.app.data.service.connections]
 
 
 @pytest.fixture

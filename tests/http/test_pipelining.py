@@ -72,8 +72,8 @@ async def test_a_call_behind_an_answer_that_is_not_read_is_not_carried_out():
         writer.transport.pause_reading()
         calls = signed_call(gateway, "get", b'{"key":"big"}') * 300
         writer.write(calls + signed_call(gateway, "put", b'{"key":"after","value":1}'))
-        await until(lambda: len(gateway.replica._data._service.connections) > 1)
-        await until(lambda: len(gateway.replica._data._service.connections) == 1)
+        await until(lambda: len(gateway.app.data.service.connections) > 1)
+        await until(lambda: len(gateway.app.data.service.connections) == 1)
         assert (await gateway.get("after")).json["found"] is False
         writer.transport.abort()
 
@@ -88,7 +88,7 @@ async def test_an_idle_connection_keeps_no_body(gateway):
     reader, writer = await gateway.connect()
     writer.write(_request(0, b"x" * 60_001))
     await reader.readuntil(b"\r\n\r\n")
-    (connection,) = gateway.replica._data._service.connections
+    (connection,) = gateway.app.data.service.connections
     await until(lambda: not connection._is_busy)
     await until(lambda: _bodies(60_001) == [])
     writer.close()

@@ -52,7 +52,7 @@ async def test_an_unhandled_exception_carries_the_answers_id(logged, lines):
 
 
 async def test_a_fault_outside_of_the_handler_carries_the_answers_id(logged, lines, monkeypatch):
-    monkeypatch.setattr(logged.app.data, "_access_share", "not a number")
+    monkeypatch.setattr(logged.app.data.handler, "_access_share", "not a number")
     reply = await logged.get("k")
     assert reply.status == 500
     (fault,) = lines("kvs.edge")
@@ -63,7 +63,7 @@ async def test_what_a_store_says_within_a_request_carries_its_id(logged, lines, 
     async def get(*_):
         logging.getLogger("kvs.redis").warning("of the store")
 
-    monkeypatch.setattr(logged.app.backends[0].entries, "get", get)
+    monkeypatch.setattr(logged.app.stores.backends[0].entries, "get", get)
     reply = await logged.get("k")
     assert [line["request_id"] for line in lines("kvs.redis")] == [reply.headers["x-request-id"]]
 
@@ -100,7 +100,7 @@ async def test_requests_at_once_keep_their_ids_apart(logged, lines):
 
 async def test_what_is_done_for_no_request_has_no_id(logged, lines):
     logged.faults.fail = {"ping"}
-    await logged.app.health.check()
+    await logged.app.ops.health.check()
     assert [line for line in lines("kvs.health") if "is down" in line["message"]]
     assert not [line for line in lines("kvs.health") if "request_id" in line]
 
@@ -133,7 +133,7 @@ async def test_failures_are_logged_where_access_is_zero(gateway, lines):
 
 async def test_many_failures_are_a_bounded_number_of_lines(gateway, lines, monkeypatch):
     now_seconds = 7.0
-    monkeypatch.setattr(gateway.app.data._failure_lines, "_now_seconds", lambda: now_seconds)
+    monkeypatch.setattr(gateway.app.data.handler._failure_lines, "_now_seconds", lambda: now_seconds)
     gateway.faults.fail = {"get"}
     for _ in range(3 * FAILURE_LINES_PER_SECOND):
         await gateway.get("k")

@@ -9,13 +9,13 @@ class Broken:
 
 
 async def test_a_fault_outside_of_the_pipeline_is_500_and_tells_nothing(gateway):
-    gateway.app.data._pipeline = Broken()
+    gateway.app.data.handler._pipeline = Broken()
     reply = await gateway.get("k")
     assert (reply.status, reply.json) == (500, {"error": "internal_error"})
 
 
 async def test_a_fault_outside_of_the_pipeline_is_logged_without_its_message(gateway, caplog):
-    gateway.app.data._pipeline = Broken()
+    gateway.app.data.handler._pipeline = Broken()
     await gateway.get("k")
     (record,) = [record for record in caplog.records if record.getMessage() == "unhandled exception"]
     assert record.fields["fault"] == ["LookupError"]
@@ -23,6 +23,6 @@ async def test_a_fault_outside_of_the_pipeline_is_logged_without_its_message(gat
 
 
 async def test_a_fault_outside_of_the_pipeline_leaves_no_call_in_flight(gateway):
-    gateway.app.data._pipeline = Broken()
+    gateway.app.data.handler._pipeline = Broken()
     await gateway.get("k")
-    assert gateway.app.data.is_idle
+    assert gateway.app.data.handler.is_idle

@@ -165,7 +165,7 @@ async def test_the_count_of_overflowed_usage_is_shown_at_0_from_the_start(gatewa
 @pytest.mark.parametrize("is_up", [True, False])
 async def test_every_dependency_is_shown_as_it_is(gateway, is_up):
     gateway.faults.fail = set() if is_up else {"ping"}
-    await gateway.app.health.check()
+    await gateway.app.ops.health.check()
     samples = await scrape(gateway)
     shown = {
         name: total(samples, "kvs_dependency_up", dependency=name)

@@ -12,7 +12,6 @@ from gateway.config.loading import parse
 from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppRecord
 from gateway.domain.model import Environment
-from gateway.replica.run import running
 from tests.support.config import BASE, OTHER_TABLE_TOKEN, TABLE_TOKEN
 from tests.support.gateway import Gateway, run_gateway
 from tests.support.scraping import (
@@ -101,7 +100,7 @@ async def test_what_was_not_charged_is_not_metered(gateway, options):
 
 async def test_a_call_that_is_cut_off_is_an_error(gateway):
     call = await hanging_call(gateway)
-    gateway.app.data.stop()
+    gateway.app.data.handler.stop()
     assert (await call).error == "shutting_down"
     await assert_counted(gateway, "get", "error")
 
@@ -116,7 +115,7 @@ async def test_a_call_that_nobody_foresaw_is_an_error(gateway, fault):
 async def test_a_call_whose_row_was_dropped_meanwhile_is_counted_all_the_same(gateway):
     call = await hanging_call(gateway)
     gateway.clock.advance(3_600_000)
-    gateway.app.usage.drop_idle()
+    gateway.app.data.usage.drop_idle()
     assert series(await scrape(gateway), USAGE, **SESSIONS) == []
     gateway.faults.gate.set()
     await call
@@ -189,13 +188,13 @@ async def test_21_series_of_every_managed_table_are_shown_at_0_after_a_restart(c
         return store
 
     app = await build_app(parse(yaml.safe_dump(BASE | {"apps": []}), {}), clock, open_again)
-    async with running(app):
+    async with app.replica.running():
 
         async def standing() -> bool:
-            return len(app.usage.rows()) == 2
+            return len(app.data.usage.rows()) == 2
 
         assert await eventually(standing)
-    assert [row.requests() for row in app.usage.rows()] == [0, 0]
+    assert [row.requests() for row in app.data.usage.rows()] == [0, 0]
 
 
 async def test_a_capped_gateway_counts_what_finds_no_series():
@@ -211,7 +210,7 @@ async def test_a_capped_gateway_counts_what_finds_no_series():
 async def test_an_idle_series_is_gone_after_the_configured_time():
     async with run_gateway({"metering": {"idle_seconds": 60}}) as gateway:
         await gateway.get("k")
-        gateway.app.usage.drop_idle()
+        gateway.app.data.usage.drop_idle()
         gateway.clock.advance(60_000)
-        gateway.app.usage.drop_idle()
+        gateway.app.data.usage.drop_idle()
         assert series(await scrape(gateway), USAGE) == []

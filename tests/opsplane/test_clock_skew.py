@@ -67,13 +67,13 @@ async def test_dynamodb_tells_to_the_second(monkeypatch, seconds):
 async def test_a_gateway_shows_the_skew_of_each_dependency_that_is_up(server):
     store = {"kind": "redis", "url": server.url}
     async with run_gateway({"store": store}, clock=ShiftedClock(5)) as gateway:
-        await until(lambda: gateway.app.health.status == "ready")
+        await until(lambda: gateway.app.ops.health.status == "ready")
         metrics = await gateway.metrics()
         for dependency in ("store", "counters", "directory"):
             skew = metrics[f'kvs_clock_skew_seconds{{dependency="{dependency}"}}']
             assert skew == pytest.approx(5, abs=0.25)
         gateway.faults.fail = {"ping"}
-        await gateway.app.health.check()
+        await gateway.app.ops.health.check()
         assert not [series for series in await gateway.metrics() if series.startswith("kvs_clock_skew")]
 
 
@@ -87,5 +87,5 @@ async def test_a_replica_shows_that_it_drains_and_how_many_connections_it_has(ga
     metrics = await gateway.metrics()
     assert (metrics["kvs_draining"], metrics["kvs_connections"]) == (0, 2)
     writer.close()
-    gateway.app.health.draining = True
+    gateway.app.drain.begin()
     assert (await gateway.metrics())["kvs_draining"] == 1

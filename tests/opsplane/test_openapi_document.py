@@ -72,7 +72,7 @@ async def test_the_routes_of_the_control_plane_are_those_of_the_gateway(gateway)
         if operation in operations("control")
     }
     served = set()
-    for pattern, methods in gateway.app.control.router.routes:
+    for pattern, methods in gateway.app.control.handler.router.routes:
         (path,) = {path for path, _ in documented if pattern.fullmatch(path)}
         served |= {(path, method) for method in methods}
     assert served == documented

@@ -23,7 +23,7 @@ def dead() -> Faults:
 async def ready(gateway: Gateway, *fail: str) -> tuple[int, dict]:
     """What `/readyz` says after the stores were asked while these operations fail."""
     gateway.faults.fail = set(fail)
-    await gateway.app.health.check()
+    await gateway.app.ops.health.check()
     reply = await gateway.ask_ops("/readyz")
     return reply.status, reply.json
 
@@ -39,7 +39,7 @@ async def test_a_replica_that_never_reached_its_stores_is_starting():
 
 async def test_a_store_that_was_never_reached_is_reported_as_down(caplog):
     async with run_gateway(faults=dead()) as gateway:
-        await gateway.app.health.check()
+        await gateway.app.ops.health.check()
     lines = [record for record in caplog.records if record.message == "dependency is down"]
     assert {line.fields["dependency"] for line in lines} == set(ALL_UP)
     assert {line.fields["reason"] for line in lines} == {"injected"}
@@ -71,7 +71,7 @@ async def test_strictly_a_later_outage_takes_the_replica_out_of_service():
 async def test_a_draining_replica_is_not_ready(readiness):
     async with run_gateway({"readiness": readiness}) as gateway:
         await ready(gateway)
-        gateway.app.health.draining = True
+        gateway.app.drain.begin()
         assert await ready(gateway) == (503, {"status": "draining", "dependencies": ALL_UP})
 
 
@@ -88,7 +88,7 @@ async def test_liveness_depends_on_no_store():
 
 
 async def test_a_draining_replica_is_alive(gateway):
-    gateway.app.health.draining = True
+    gateway.app.drain.begin()
     assert (await gateway.ask_ops("/livez")).status == 200
 
 
@@ -110,7 +110,7 @@ async def test_probes_are_asked_with_get(gateway):
 
 async def test_calls_are_not_served_by_readiness(gateway):
     """A replica that is called though it is not ready answers as well as it can."""
-    gateway.app.health.draining = True
+    gateway.app.drain.begin()
     assert (await gateway.get("k")).status == 200
 
 

@@ -40,7 +40,7 @@ async def test_a_new_certificate_is_shown_and_old_connections_go_on(tmp_path):
     async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
         kept = await connect(watched.gateway, old)
         new = cut_a_certificate(tmp_path)
-        await watched.reloader.reload()
+        await watched.read_again()
         fresh = await connect(watched.gateway, new)
         with pytest.raises(ssl.SSLCertVerificationError):
             await connect(watched.gateway, old)
@@ -59,7 +59,7 @@ async def test_nothing_is_left_of_a_certificate_with_another_kind_of_key(tmp_pat
     async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
         (await connect(watched.gateway, old))[1].close()
         new = cut_a_certificate(tmp_path, after)
-        await watched.reloader.reload()
+        await watched.read_again()
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await connect(watched.gateway, old)
         (await connect(watched.gateway, new))[1].close()
@@ -73,7 +73,7 @@ async def test_a_pair_of_which_half_is_read_too_early_changes_nothing(tmp_path, 
         cut_a_certificate(tmp_path)
         (tmp_path / late).write_bytes(half)
         with pytest.raises(UnusableCertificate):
-            watched.gateway.replica.certificate.read()
+            watched.gateway.app.data.certificate.read()
         (await connect(watched.gateway, trust))[1].close()
 
 
@@ -85,15 +85,15 @@ async def test_a_certificate_that_does_not_fit_its_key_changes_nothing(tmp_path,
         (tmp_path / "elsewhere").mkdir()
         cut_a_certificate(tmp_path / "elsewhere")
         (tmp_path / broken).write_bytes((tmp_path / "elsewhere" / broken).read_bytes())
-        await watched.reloader.reload()
+        await watched.read_again()
         metrics = await watched.gateway.metrics()
         assert metrics["kvs_config_last_reload_successful"] == 0
         reader, writer = await connect(watched.gateway, trust)
         assert b"missing_signature" in await answer(reader, writer)
         writer.close()
         (tmp_path / broken).write_bytes(right)
-        assert watched.reloader._file.look() != watched.reloader._file.marks
-        await watched.reloader.reload()
+        assert watched.file.look() != watched.file.marks
+        await watched.read_again()
         assert (await watched.gateway.metrics())["kvs_config_last_reload_successful"] == 1
 
 
@@ -105,6 +105,6 @@ async def test_the_certificate_in_use_is_watched_though_the_file_names_another(t
     async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
         await watched.reload(listen=tls_in(tmp_path / "elsewhere"))
         new = cut_a_certificate(tmp_path)
-        assert watched.reloader._file.look() != watched.reloader._file.marks
-        await watched.reloader.reload()
+        assert watched.file.look() != watched.file.marks
+        await watched.read_again()
         (await connect(watched.gateway, new))[1].close()

@@ -131,7 +131,7 @@ async def test_a_secret_in_a_file_is_read_again(tmp_path):
     async with watching(tmp_path, apps=apps) as watched:
         assert (await watched.gateway.get("k", token="first-token")).status == 200
         secret.write_text("second-token\n")
-        await watched.reloader.reload()
+        await watched.read_again()
         assert (await watched.gateway.get("k", token="first-token")).error == "invalid_token"
         assert (await watched.gateway.get("k", token="second-token")).status == 200
 
@@ -162,7 +162,7 @@ async def test_a_broken_file_keeps_what_was_in_force_and_raises_the_metric(tmp_p
 async def test_a_file_that_is_gone_keeps_what_was_in_force(tmp_path):
     async with watching(tmp_path) as watched:
         watched.path.unlink()
-        await watched.reloader.reload()
+        await watched.read_again()
         assert (await watched.gateway.metrics())[SUCCESSFUL] == 0
         assert (await watched.gateway.get("k")).status == 200
 
@@ -186,7 +186,7 @@ async def test_what_is_not_a_file_of_due_size_is_not_waited_for(tmp_path, kind, 
             case "gigabyte":
                 token.touch()
                 os.truncate(token, 2**30)
-        await watched.reloader.reload()
+        await watched.read_again()
         assert (await watched.gateway.metrics())[SUCCESSFUL] == 0
         assert (await issue(watched.gateway)).status == 200
     (line,) = [record for record in caplog.records if record.name == "kvs.reload"]

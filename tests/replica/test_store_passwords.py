@@ -129,7 +129,7 @@ async def test_a_gateway_whose_file_holds_the_new_password_needs_no_restart(serv
     }
     async with watching(tmp_path, **stores) as watched:
         gateway = watched.gateway
-        await until(lambda: gateway.app.health.status == "ready")
+        await until(lambda: gateway.app.ops.health.status == "ready")
         assert (await gateway.put("k", 1)).status == 200
         renewed = {name: {"url": block["url"].replace("first", "second")} for name, block in stores.items()}
         rotate(server)

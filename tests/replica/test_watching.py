@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import pytest
 import yaml
@@ -28,18 +28,17 @@ def quick(monkeypatch):
 async def counting_reloads(watched):
     """The reloads that watching causes, as they end."""
     done = []
-    reload = watched.reloader.reload
+    reload = watched.gateway.app.reload
+    run = reload.run
 
-    async def counted():
-        await reload()
+    async def counted(file):
+        await run(file)
         done.append(None)
 
-    watched.reloader.reload = counted
-    task = asyncio.create_task(watched.reloader.watch())
+    reload.run = counted
+    background = reloading.FileWatch(watched.file, reload).start()
     yield done
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    await background.close()
 
 
 def table(token):
@@ -77,7 +76,7 @@ async def test_a_broken_file_is_told_once_and_what_mends_it_is_noticed(tmp_path,
 async def test_a_file_that_is_still_being_written_is_not_read(tmp_path, monkeypatch):
     looks = []
     async with watching(tmp_path) as watched:
-        look = watched.reloader._file.look
+        look = watched.file.look
         monkeypatch.setattr(reloading, "_LOOK_SECONDS", 0.005)
 
         def look_and_write_on():
@@ -85,7 +84,7 @@ async def test_a_file_that_is_still_being_written_is_not_read(tmp_path, monkeypa
             watched.path.write_text(f"region: eu-central-1 # {'x' * len(looks)}\n")
             return look()
 
-        monkeypatch.setattr(watched.reloader._file, "look", look_and_write_on)
+        monkeypatch.setattr(watched.file, "look", look_and_write_on)
         async with counting_reloads(watched) as done:
             await until(lambda: len(looks) > 20)
             assert not done

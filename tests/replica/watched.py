@@ -1,4 +1,4 @@
-"""A running replica, its configuration file, and the reloader between them."""
+"""A running replica, and its configuration file."""
 
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 import yaml
 
 from gateway.config.loading import ConfigurationFile
-from gateway.replica.reload import Reloader
 from tests.support.config import BASE, merged
 from tests.support.gateway import Gateway, run_gateway
 
@@ -17,19 +16,20 @@ class Watched:
 
     def __init__(self, path: Path, gateway: Gateway) -> None:
         self.path, self.gateway = path, gateway
-        file = ConfigurationFile(path, {})
-        file.load()
-        app = gateway.app
-        self.reloader = Reloader(file, app.renewal, gateway.replica.certificate, app.metrics, gateway.clock)
+        self.file = ConfigurationFile(path, {})
+        self.file.load()
 
     async def reload(self, **changes: Any) -> None:
         """Write the base configuration with these changes, and have it read."""
         write(self.path, changes)
-        await self.reloader.reload()
+        await self.read_again()
 
     async def reload_text(self, text: str) -> None:
         self.path.write_text(text)
-        await self.reloader.reload()
+        await self.read_again()
+
+    async def read_again(self) -> None:
+        await self.gateway.app.reload.run(self.file)
 
 
 def write(path: Path, changes: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import yaml
 from backends import open_backend
 from gateway.app import App, build_app
 from gateway.config.loading import parse
-from gateway.replica.run import Replica, running
+from gateway.replica.run import Replica
 from tests.support.clock import FakeClock
 from tests.support.config import BASE, CONTROL_TOKEN, TABLE_TOKEN, merged
 from tests.support.signing import Signer
@@ -138,5 +138,5 @@ async def run_gateway(
 
     settings = parse(yaml.safe_dump(merged(BASE, changes or {})), {})
     app = await build_app(settings, clock, open_store)
-    async with running(app) as replica, aiohttp.ClientSession(auto_decompress=False) as http:
-        yield Gateway(app, replica, clock, faults, http)
+    async with app.replica.running(), aiohttp.ClientSession(auto_decompress=False) as http:
+        yield Gateway(app, app.replica, clock, faults, http)

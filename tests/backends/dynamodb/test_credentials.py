@@ -69,7 +69,7 @@ async def test_without_credentials_a_gateway_lives_and_says_why_until_they_arriv
     caplog.set_level(logging.INFO, "kvs")
     async with run_gateway({"store": store}) as gateway:
         for _ in range(3):
-            await gateway.app.health.check()
+            await gateway.app.ops.health.check()
             assert (await gateway.ask_ops("/livez")).status == 200
             assert (await gateway.ask_ops("/readyz")).status == 503
             refused = await gateway.put("k", 1)
@@ -85,7 +85,7 @@ async def test_without_credentials_a_gateway_lives_and_says_why_until_they_arriv
             while (await gateway.put("k", 1)).status != 200:  # noqa: ASYNC110 - no event tells
                 await asyncio.sleep(0.02)
         while (await gateway.ask_ops("/readyz")).status != 200:
-            await gateway.app.health.check()
+            await gateway.app.ops.health.check()
         assert "AWS credentials are there again" in {each.message for each in caplog.records}
     assert not any(
         secret in caplog.text for secret in (FIRST.access_key, FIRST.secret_key, FIRST.token, "Traceback")

@@ -35,7 +35,7 @@ async def served(server: RedisServer, **changes):
     store = {"kind": "redis", "url": server.url}
     async with run_gateway({"store": store, **changes}, clock=SystemClock()) as gateway:
         await recovered(gateway)
-        await gateway.app.health.check()
+        await gateway.app.ops.health.check()
         yield gateway
 
 
@@ -72,7 +72,7 @@ def reasons(caplog, logger: str) -> set[str]:
 
 async def is_reported(gateway, caplog, reason: str, logger: str = "kvs.stores") -> None:
     assert reason in reasons(caplog, logger)
-    await gateway.app.health.check()
+    await gateway.app.ops.health.check()
     assert any(each.endswith(reason) for each in reasons(caplog, "kvs.health"))
     assert (await gateway.ask_ops("/readyz")).json["dependencies"]["store"] == "down"
 
@@ -253,7 +253,7 @@ async def test_a_node_of_a_cluster_is_not_taken_for_a_server_of_its_own(caplog):
         async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
             replies = [await gateway.put(f"{KEY} {number}", VALUE) for number in range(20)]
             assert {reply.status for reply in replies} <= {200, 503}
-            await gateway.app.health.check()
+            await gateway.app.ops.health.check()
         expected = "is part of a cluster: redis+cluster:// is for those (MOVED)"
         assert any(
             each.endswith(expected) for each in reasons(caplog, "kvs.stores") | reasons(caplog, "kvs.health")

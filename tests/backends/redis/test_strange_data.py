@@ -114,7 +114,7 @@ async def test_records_that_are_none_are_a_directory_that_cannot_be_read(server,
         token = await new_table(gateway, "posts")
         for name in server.command("HKEYS", "kvs:records"):
             server.command("HSET", "kvs:records", name, record)
-        gateway.app.directory._bindings._cache.clear()
+        gateway.app.control.directory._bindings._cache.clear()
         refused = await gateway.get(KEY, token=token)
         assert (refused.status, refused.error) == (503, "auth_unavailable")
         assert (await gateway.get(KEY)).json["value"] == VALUE

@@ -65,7 +65,7 @@ async def test_a_lookup_that_several_requests_wait_for_belongs_to_the_first(trac
         token = (await gateway.manage("POST", tables, {"name": "posts"})).json["token"]
         gateway.faults.gate.clear()
         waiting = [asyncio.create_task(gateway.get("k", token=token)) for _ in range(3)]
-        while len(gateway.app.data._tasks) < 3:  # noqa: ASYNC110 - no event tells
+        while len(gateway.app.data.handler._tasks) < 3:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
         gateway.faults.gate.set()
         await asyncio.gather(*waiting)
@@ -136,7 +136,7 @@ async def test_an_unhandled_exception_is_an_error_without_its_message(traced, re
 
 async def test_a_fault_outside_of_the_handler_is_an_error_too(traced, receiver, monkeypatch):
     async with traced() as gateway:
-        monkeypatch.setattr(gateway.app.data, "_access_share", "not a number")
+        monkeypatch.setattr(gateway.app.data.handler, "_access_share", "not a number")
         assert (await gateway.get("k")).status == 500
     attributes = attributes_of(_only(receiver.requests()))
     assert (attributes["http.response.status_code"], attributes["error.type"]) == (500, "internal_error")
@@ -162,7 +162,7 @@ async def test_what_a_shutdown_cuts_off_is_a_span_of_its_tenant(traced, receiver
         call = asyncio.create_task(gateway.get("k"))
         while not gateway.faults.count("charge"):  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
-        gateway.app.data.stop()
+        gateway.app.data.handler.stop()
         assert (await call).error == "shutting_down"
     request = _only(receiver.requests())
     attributes = attributes_of(request)
@@ -176,8 +176,8 @@ async def test_what_is_no_request_of_the_data_plane_is_not_traced(traced, receiv
         await gateway.manage("PUT", "/v1/orgs/acme/apps/blog", {"type": "api"})
         await gateway.manage("GET", "/v1/orgs/acme/apps/blog")
         await gateway.ask_ops("/readyz")
-        await gateway.app.health.check()
-        await gateway.app.reclaimer.run()
+        await gateway.app.ops.health.check()
+        await gateway.app.control.reclaimer.run()
         await gateway.get("k")
     assert len(receiver.requests()) == 1
     assert {span.trace_id for span in receiver.spans} == {receiver.requests()[0].trace_id}

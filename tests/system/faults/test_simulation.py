@@ -125,8 +125,8 @@ def _count_successes_alone(self, answer):
 
 async def _close_at_once(self, ends_at):
     self._sockets.close()
-    for connection in self._server.connections:
-        connection.force_close()
+    for connection in list(self._service.connections):
+        connection.abort()
 
 
 def _answer_twice(self, data):

@@ -69,7 +69,7 @@ def settings_for(endpoint_url: str, **changes) -> dict:
 async def until_ready(gateway, seconds: float = 5.0) -> None:
     async with asyncio.timeout(seconds):
         while (await gateway.ask_ops("/readyz")).status != 200:
-            await gateway.app.health.check()
+            await gateway.app.ops.health.check()
             await asyncio.sleep(0.01)
 
 
@@ -175,7 +175,7 @@ async def test_a_table_that_is_gone_makes_the_gateway_unready_until_it_is_back(
 ):
     async with served(endpoint, environment, monkeypatch, SystemClock()) as gateway:
         endpoint.always("GetItem", refusal("ResourceNotFoundException"))
-        await gateway.app.health.check()
+        await gateway.app.ops.health.check()
         assert (await gateway.ask_ops("/readyz")).json["dependencies"]["store"] == "down"
         endpoint.always("GetItem", answer())
         await until_ready(gateway)
@@ -205,7 +205,7 @@ async def test_counters_in_redis_beside_a_store_in_dynamodb():
             await assert_refused(gateway.put(KEY, VALUE, token=UNKNOWN_TOKEN), "auth_unavailable")
             statuses = [(await gateway.get(KEY)).status for _ in range(6)]
             assert statuses[-1] == 429
-            await gateway.app.health.check()
+            await gateway.app.ops.health.check()
             down = (await gateway.ask_ops("/readyz")).json["dependencies"]
             assert (down["store"], down["counters"]) == ("down", "up")
 

@@ -1,15 +1,9 @@
 """One real gateway without sockets: built, served, drained and crashed inside a simulation."""
 
-import asyncio
-from contextlib import suppress
-
 from gateway.app import App, build_app
 from gateway.config.settings import Settings
 from gateway.http.connection import Connection
 from gateway.http.listener import Listener
-from gateway.http.service import Service
-from gateway.replica.background import chores
-from gateway.replica.run import Replica
 from tests.system.faults.simulation.store import Network, RemoteBackend, SimulatedClock
 from tests.system.faults.simulation.wire import ServerEnd
 
@@ -35,16 +29,9 @@ class SimulatedReplica:
         self.has_crashed = False
         self.is_draining = False
         self._accepting = _NoSockets()
-        self._service = Service(
-            app.data.handle,
-            app.settings.edge,
-            clock,
-            is_draining=lambda: app.health.draining,
-            count_refusal=app.data.count_refusal,
-        )
-        self._listener = Listener(self._service, self._accepting, None, shares_port=False)
+        self._listener = Listener(app.data.service, self._accepting, None, shares_port=False)
         self._ends: list[ServerEnd] = []
-        self._chores = [asyncio.ensure_future(chore) for chore in chores(app)]
+        self._background = [start() for start in app.replica._background]
 
     @classmethod
     async def start(cls, settings: Settings, clock: SimulatedClock, network: Network) -> "SimulatedReplica":
@@ -55,7 +42,7 @@ class SimulatedReplica:
 
     @property
     def metered(self) -> int:
-        return sum(row.requests() for row in self.app.usage.rows())
+        return sum(row.requests() for row in self.app.data.usage.rows())
 
     @property
     def takes_connections(self) -> bool:
@@ -64,21 +51,21 @@ class SimulatedReplica:
     def connect(self) -> ServerEnd:
         if not self.takes_connections:
             raise ConnectionRefusedError
-        end = ServerEnd(Connection(self._service))
+        end = ServerEnd(Connection(self.app.data.service))
         self._ends.append(end)
         return end
 
     def reload(self) -> None:
-        """The same file again: everything that can be renewed is."""
-        renewal = self.app.renewal
-        renewal.put_in_force(renewal.prepare(renewal.settings))
+        """The same file again: everything that can be reloaded is."""
+        reload = self.app.reload
+        reload.prepare(reload.settings)()
 
     async def drain(self) -> None:
         """As SIGTERM has it."""
         self.is_draining = True
-        await Replica(self.app, self._listener, self._listener, self._listener).drain()
+        await self.app.drain.run(self._listener.stop_listening)
         await self._listener.close()
-        await self._end_chores()
+        await self._end_background()
 
     async def crash(self) -> None:
         """What has left for the store may arrive; nothing else happens any more."""
@@ -86,11 +73,8 @@ class SimulatedReplica:
         self.network.is_cut = True
         for end in self._ends:
             end.cut()
-        await self._end_chores()
+        await self._end_background()
 
-    async def _end_chores(self) -> None:
-        for chore in self._chores:
-            chore.cancel()
-        for chore in self._chores:
-            with suppress(asyncio.CancelledError):
-                await chore
+    async def _end_background(self) -> None:
+        for background in self._background:
+            await background.close()

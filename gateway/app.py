@@ -1,0 +1,301 @@
+"""The composition root: the one module that names concrete classes and wires them. A map of the service.
+
+    stores ── directory ──┬── data plane       put, get and delete
+                          ├── control plane    apps, tables and credentials
+                          └── ops plane        probes and metrics
+
+A plane is what one listener serves. `prepare` builds what a reload changes in it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct
+
+from backends import open_backend
+from backends.clock import Clock, SystemClock
+from backends.interface import Backend
+from backends.settings import StoreSettings
+from gateway.config.apps import declared_apps
+from gateway.config.certificates import ShownCertificate
+from gateway.config.settings import EdgeSettings, Settings
+from gateway.controlplane.apps import AppCalls, TableCalls
+from gateway.controlplane.credentials import CredentialCalls
+from gateway.controlplane.handler import ControlEdge
+from gateway.controlplane.runtime import Runtime
+from gateway.credentials.keyring import ApprovedRoles
+from gateway.credentials.session import Issuer, SessionCredentials
+from gateway.dataplane.callers import caller_policy
+from gateway.dataplane.execution import Executor, meter_of
+from gateway.dataplane.handler import DataEdge
+from gateway.dataplane.pipeline import Pipeline
+from gateway.dataplane.policies.binding import TableTokenPolicy
+from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
+from gateway.dataplane.tracing import trace_handler, trace_meter
+from gateway.directory.bindings import CachedBindings
+from gateway.directory.declared import DeclaredApps
+from gateway.directory.directory import Directory
+from gateway.directory.managed import ManagedApps
+from gateway.directory.reclaiming import Reclaimer
+from gateway.directory.records import labels_of
+from gateway.http.service import Service
+from gateway.observability import catalogue
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import (
+    ObservedEntryStore,
+    ObservedRecordStore,
+    ObservedWindowCounter,
+    StoreObserver,
+    StoreTimes,
+)
+from gateway.observability.tracing.opening import Traces, open_tracing
+from gateway.observability.usage import KnownTables, Usage
+from gateway.opsplane.exposition import Exposition
+from gateway.opsplane.handler import OpsEdge
+from gateway.opsplane.health import Health
+from gateway.replica.background import DirectoryListing, dropping_idle_rows, health_checks
+from gateway.replica.drain import Drain
+from gateway.replica.reload import Apply, Reload
+from gateway.replica.run import Replica, within_limits
+from gateway.replica.stores import Stores
+
+log = logging.getLogger("kvs.app")
+
+OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
+
+
+class App(Struct, frozen=True):
+    """A replica that does not run yet, and its parts."""
+
+    replica: Replica
+    data: "DataPlane"
+    control: "ControlPlane"
+    ops: "OpsPlane"
+    stores: Stores
+    reload: Reload
+    drain: Drain
+
+
+async def build_app(
+    settings: Settings, clock: Clock | None = None, open_store: OpenStore = open_backend
+) -> App:
+    """Wire a replica. Nothing listens yet, and no store needs to be reachable."""
+    clock, metrics, drain = clock or SystemClock(), ServiceMetrics(), Drain(settings.shutdown)
+    traces = open_tracing(settings.tracing, metrics)
+    stores = await _open_stores(settings, clock, _observers(metrics, traces), open_store)
+    shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain)
+    declared = _declared(settings)
+    bindings = _bindings(shared, declared)
+    data = DataPlane(shared, bindings)
+    drain.calls = data.handler
+    control = ControlPlane(shared, declared, bindings)
+    ops = OpsPlane(shared, data.usage)
+    known_tables = KnownTables(data.usage)
+    known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
+    replica = Replica(
+        settings.listen,
+        {"ops": ops.service, "control": control.service, "data": data.service},
+        data.certificate,
+        drain,
+        background=[
+            health_checks(ops.health),
+            DirectoryListing(control.directory, known_tables, control.reclaimer).start,
+            dropping_idle_rows(data.usage, settings.metering.idle_seconds),
+        ],
+        resources=[*stores.backends, *([] if traces is None else [traces])],
+    )
+    reload = Reload(settings, (data, control), stores, metrics=metrics, clock=clock)
+    return App(replica, data, control, ops, stores, reload, drain)
+
+
+class Shared(Struct, frozen=True):
+    """What every plane is built on. `edge` is that of the settings, as far as the system's limits allow."""
+
+    settings: Settings
+    edge: EdgeSettings
+    clock: Clock
+    metrics: ServiceMetrics
+    traces: Traces | None
+    stores: Stores
+    drain: Drain
+
+
+class DataPlane:
+    """Calls: who calls, which table, how often, then the store."""
+
+    def __init__(self, shared: Shared, bindings: CachedBindings) -> None:
+        settings, clock = shared.settings, shared.clock
+        tls = settings.listen.data.tls
+        self._clock, self._bindings = clock, bindings
+        self.certificate = None if tls is None else ShownCertificate(tls)
+        self.usage = _usage(shared)
+        self.pipeline = Pipeline(
+            signature=caller_policy(settings, clock),
+            table_token=_table_token(settings, bindings),
+            rate_limit=_rate_limit(shared),
+            limits=settings.limits,
+            open_meter=trace_meter(meter_of(self.usage), shared.traces),
+            executor=Executor(shared.stores.entries, clock),
+        )
+        self.handler = DataEdge(
+            pipeline=self.pipeline,
+            metrics=shared.metrics,
+            settings=shared.edge,
+            body_bytes=settings.limits.body_bytes,
+            access_share=settings.logging.access,
+        )
+        self.service = Service(
+            trace_handler(self.handler.handle, shared.traces),
+            shared.edge,
+            clock,
+            is_draining=shared.drain.is_draining,
+            count_refusal=self.handler.count_refusal,
+        )
+        shared.metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
+        shared.metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
+        shared.metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
+        shared.metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
+        shared.metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
+        shared.metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
+
+    def prepare(self, settings: Settings) -> Apply:
+        """Policies of layers 1 and 2, and the certificate."""
+        caller, token = caller_policy(settings, self._clock), _table_token(settings, self._bindings)
+        certificate = self.certificate
+        read = None if certificate is None else certificate.read()
+
+        def apply() -> None:
+            if certificate is not None and read is not None:
+                certificate.show(read)
+            self.pipeline.renew(caller, token)
+
+        return apply
+
+
+class ControlPlane:
+    """Apps, tables and credentials, for the bearers of control tokens."""
+
+    def __init__(self, shared: Shared, declared: DeclaredApps, bindings: CachedBindings) -> None:
+        settings, clock = shared.settings, shared.clock
+        managed = ManagedApps(shared.stores.records, clock, settings.directory.max_tables)
+        self._clock = clock
+        self.directory = Directory(declared, managed, bindings)
+        cache_ttl_ms = _ms(settings.directory.cache_ttl_seconds)
+        self.reclaimer = Reclaimer(shared.stores.records, shared.stores.entries, clock, cache_ttl_ms)
+        self.credentials = CredentialCalls(_issuer(settings, clock))
+        runtime = Runtime(
+            public_url=settings.public_url,
+            region=settings.region,
+            variable_prefix=settings.runtime.variable_prefix,
+            default_limit=settings.rate_limit.requests_per_minute,
+            default_max_tables=settings.directory.max_tables,
+        )
+        calls = (
+            TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds),
+            AppCalls(self.directory, runtime),
+            self.credentials,
+        )
+        if not settings.control.tokens:
+            log.warning("control.tokens is empty: the control plane refuses every call")
+        self.handler = ControlEdge(
+            tokens=settings.control.tokens,
+            routes=[route for group in calls for route in group.routes],
+            settings=shared.edge,
+        )
+        self.service = Service(self.handler.handle, shared.edge, clock)
+
+    def prepare(self, settings: Settings) -> Apply:
+        """Control tokens, the issuer of credentials, and declared apps."""
+        issuer, declared = _issuer(settings, self._clock), _declared(settings)
+
+        def apply() -> None:
+            self.handler.replace_tokens(settings.control.tokens)
+            self.credentials.issuer = issuer
+            self.directory.declare(declared)
+
+        return apply
+
+
+class OpsPlane:
+    """Probes and metrics."""
+
+    def __init__(self, shared: Shared, usage: Usage) -> None:
+        settings, clock, drain = shared.settings, shared.clock, shared.drain
+        is_strict = settings.readiness == "strict"
+        self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.is_draining)
+        self.handler = OpsEdge(self.health, Exposition(usage, shared.metrics), drain.begin_scrape)
+        self.service = Service(self.handler.handle, shared.edge, clock)
+        metrics = shared.metrics
+        metrics.watch(catalogue.DRAINING, drain.is_draining)
+        metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
+        metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)
+        # between the scrapes of the process before and those of this one
+        started_seconds = clock.wall_ms() / 1000
+        metrics.watch(catalogue.START_TIME, lambda: started_seconds)
+
+
+def _observers(metrics: ServiceMetrics, traces: Traces | None) -> list[StoreObserver]:
+    return [StoreTimes(metrics)] if traces is None else [StoreTimes(metrics), traces]
+
+
+async def _open_stores(
+    settings: Settings, clock: Clock, observers: Sequence[StoreObserver], open_store: OpenStore
+) -> Stores:
+    store = await open_store(settings.store, clock)
+    counters = store if settings.counters is None else await open_store(settings.counters, clock)
+    if "memory" in (store.name, counters.name):
+        log.warning("the memory store serves one replica only, and forgets everything when it ends")
+    return Stores(
+        entries=ObservedEntryStore(store.entries, store.name, observers),
+        counters=ObservedWindowCounter(counters.counters, counters.name, observers),
+        records=ObservedRecordStore(store.records, store.name, observers),
+        dependencies={"store": store, "counters": counters, "directory": store},
+    )
+
+
+def _declared(settings: Settings) -> DeclaredApps:
+    return DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute)
+
+
+def _bindings(shared: Shared, declared: DeclaredApps) -> CachedBindings:
+    return CachedBindings(
+        declared=declared,
+        records=shared.stores.records,
+        clock=shared.clock,
+        default_limit=shared.settings.rate_limit.requests_per_minute,
+        cache_ttl_ms=_ms(shared.settings.directory.cache_ttl_seconds),
+        stale_ttl_ms=_ms(shared.settings.directory.stale_ttl_seconds),
+    )
+
+
+def _usage(shared: Shared) -> Usage:
+    metering = shared.settings.metering
+    return Usage(
+        max_series=metering.max_series,
+        idle_ms=_ms(metering.idle_seconds),
+        now_ms=shared.clock.monotonic_ms,
+    )
+
+
+def _table_token(settings: Settings, bindings: CachedBindings) -> TableTokenPolicy:
+    """Without layer 1 the token may be in `Authorization`, too."""
+    is_off = settings.signature.mode == "off"
+    return TableTokenPolicy.for_development(bindings) if is_off else TableTokenPolicy(bindings)
+
+
+def _rate_limit(shared: Shared) -> GrantCharge:
+    strict = RateLimit(shared.stores.counters, shared.clock.monotonic_ms)
+    return LenientRateLimit(strict) if shared.settings.rate_limit.on_failure == "allow" else strict
+
+
+def _issuer(settings: Settings, clock: Clock) -> Issuer:
+    session = settings.signature.credentials.session
+    return Issuer(
+        sessions=None if session is None else SessionCredentials(session.master_keys, clock),
+        roles=ApprovedRoles(settings.signature.approved_roles),
+        max_ttl_seconds=0 if session is None else session.max_ttl_seconds,
+    )
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
