@@ -23,7 +23,7 @@ class Exit(IntEnum):
 
 
 class CommandFailed(Exception):
-    """Ends the command: `error` and `details` are printed as JSON, `exit` is the exit code."""
+    """Ends the command: `error` and `details` are printed as JSON, and `exit_code` goes to the shell."""
 
     def __init__(self, exit_code: Exit, error: str, **details: object) -> None:
         super().__init__(error)

@@ -71,7 +71,7 @@ class PrometheusArchive:
     def _series(self, results: list[_Result], after_ms: int) -> list[Series]:
         try:
             return list(_series(results, after_ms))
-        except (ValueError, OverflowError):  # values are text, and times may be without end
+        except (ValueError, OverflowError):  # values are text, and times may be infinite
             raise self._unexpected() from None
 
     def _evaluate(self, expression: str, time_ms: int) -> list[_Result]:

@@ -104,5 +104,5 @@ def _check_stores(settings: Settings, problems: Problems) -> None:
 def _is_tracing_installed() -> bool:
     try:
         return all(find_spec(module) is not None for module in _TRACING_MODULES)
-    except ModuleNotFoundError:  # a package above it
+    except ModuleNotFoundError:  # the package that would contain it is missing
         return False

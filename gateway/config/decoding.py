@@ -1,4 +1,4 @@
-"""From a tree of YAML to settings. Where msgspec stops at the first mistake, this notes them all."""
+"""From a tree of YAML to settings. msgspec stops at the first mistake; this walk notes them all (D115)."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or 
 
 
 def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
-    """The tree as a value of `kind`; what is wrong goes to `problems`, and None comes back."""
+    """The tree as a value of `kind`. Mistakes go to `problems`; None stands for what cannot be used."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if tree is None and NoneType in kinds:
         return None

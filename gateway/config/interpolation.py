@@ -30,7 +30,7 @@ class Outside(Struct, frozen=True):
 
 
 class Interpolated(str):
-    """A string that came from outside the file, where a number cannot be told from its text."""
+    """A string from outside the file. There numbers are text, too: it is converted where one is expected."""
 
     __slots__ = ()
 

@@ -36,7 +36,7 @@ HeaderText = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z")]
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
-    """A mapping in the file. What it holds is not shown: some of it is secret."""
+    """A mapping in the file. Its repr shows no values: some are secret."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(...)"

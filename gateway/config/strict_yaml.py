@@ -53,7 +53,7 @@ def _values_in(tree: Any, counted: dict[int, int]) -> int:
 
 
 class _PurePythonParser(Reader, Scanner, Parser):
-    """Events out of a text."""
+    """Events from a text, without libyaml."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -63,7 +63,7 @@ class _PurePythonParser(Reader, Scanner, Parser):
 
 _EventParser: Any = _PurePythonParser
 if yaml.__with_libyaml__:
-    _EventParser = yaml.cyaml.CParser  # type: ignore[attr-defined] # the stubs hide it
+    _EventParser = yaml.cyaml.CParser  # type: ignore[attr-defined] # not in the stubs
 
 
 class _StrictLoader(Composer, _EventParser, SafeConstructor, Resolver):  # type: ignore[misc] # one of two
@@ -82,7 +82,7 @@ class _StrictLoader(Composer, _EventParser, SafeConstructor, Resolver):  # type:
         return super().construct_mapping(node, deep)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Merges of merges multiply keys, which are all the same ones in the end."""
+        """Merges of merges multiply keys before repeated ones are dropped, so they are bounded here."""
         super().flatten_mapping(node)
         if len(node.value) > _MOST_KEYS:
             raise ConstructorError(None, None, "repeated key", node.start_mark)

@@ -1,4 +1,4 @@
-"""What an app is told about its tables: its function's runtime variables."""
+"""Apps and tables as JSON, and the variables that an app's functions get at run time."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class Runtime(Struct, frozen=True):
         }
 
     def describe_app(self, app: AppRecord) -> dict[str, Any]:
-        """The app as the control plane shows it; limits are those in force."""
+        """The app as the control plane shows it; its limits are those in effect."""
         return {
             "org_id": app.environment.org,
             "app_id": app.environment.app,

@@ -22,7 +22,7 @@ class CachedBinding(Struct):
 class BindingCache(LRUCache[bytes, CachedBinding]):
     """Bindings by token digest; the least recently used one makes room.
 
-    A change names an app, not its tokens, so the digests of each environment are indexed beside.
+    A change names an app, not its tokens, so an index holds the digests of each environment.
     """
 
     def __init__(self, size: int) -> None:

@@ -44,7 +44,7 @@ Result = TypeVar("Result")
 
 
 class AppDocuments:
-    """The documents of managed apps, with their pointers and intents. Every failure is a BackendError."""
+    """The documents of managed apps, with their pointers and intents. All methods raise BackendError."""
 
     def __init__(self, records: RecordStore, clock: Clock) -> None:
         self._records = records

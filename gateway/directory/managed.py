@@ -30,7 +30,7 @@ class ManagedApps:
         self._default_max_tables = default_max_tables
 
     async def find(self, environment: Environment) -> AppRecord:
-        """Raises AppNotFound."""
+        """The app. Raises AppNotFound."""
         return await self._documents.find(environment)
 
     def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:

@@ -48,7 +48,7 @@ class TableRecord(Struct, frozen=True):
 
 
 class AppRecord(Struct, frozen=True):
-    """One app environment. `suspended` is the operator's word; `active` is what the data plane obeys."""
+    """One app environment. `suspended` is what the operator wants, `active` what the data plane obeys."""
 
     environment: Environment
     type: str

@@ -1,8 +1,7 @@
 """Table tokens: `kvs_`, 256 random bits, a checksum; 49 letters and digits after the prefix.
 
-The checksum (CRC-32 of all before it) lets mistyped and invented tokens be
-refused without asking the store, and secret scanners match without false alarms.
-Only the SHA-256 of a token is kept.
+With the checksum (CRC-32 of everything before it) mistyped and invented tokens are refused without asking the
+store, and secret scanners match without false alarms. Only the SHA-256 of a token is stored.
 """
 
 import re
@@ -20,7 +19,7 @@ _SHAPE = re.compile(rb"kvs_[0-9A-Za-z]{43}([0-9A-Za-z]{6})")
 
 
 def new_token() -> str:
-    """A token that nobody has had before."""
+    """A new, random token."""
     body = PREFIX + _base62(randbits(256), _RANDOM_CHARACTERS)
     return (body + _checksum(body)).decode()
 
@@ -32,7 +31,7 @@ def is_well_formed(token: bytes) -> bool:
 
 
 def digest_of(token: bytes) -> bytes:
-    """What a token is kept and looked up by."""
+    """The SHA-256 that a token is stored and looked up by."""
     return sha256(token).digest()
 
 

@@ -1,4 +1,4 @@
-"""Outcomes and refusals as JSON: what the wire carries, before it is on the wire."""
+"""Answers: outcomes and refusals as JSON, before they are HTTP responses."""
 
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
@@ -11,7 +11,7 @@ from gateway.domain.model import Deleted, Found, Missing, Outcome, Stored, Usage
 
 
 class Answer(Struct, frozen=True):
-    """A status, a JSON body and the fields that go with it. `code` is None for a success."""
+    """A status, a JSON body and header fields. `code` is None for a success."""
 
     status: int
     body: bytes
@@ -21,7 +21,7 @@ class Answer(Struct, frozen=True):
     content_type: str = "application/json"
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 
 _STORED = Answer(200, b'{"ok":true}')
 _DELETED = Answer(200, b'{"deleted":true}')
@@ -29,7 +29,7 @@ _MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOU
 
 
 def render(outcome: Outcome) -> Answer:
-    """The success that an outcome is."""
+    """The answer to an outcome, which is a success."""
     match outcome:
         case Found():
             return Answer(200, _found(outcome))
@@ -51,7 +51,7 @@ def _found(entry: Found) -> bytes:
 
 
 def refuse(refusal: Refusal) -> Answer:
-    """The error that a refusal is: one field, and for layer 1 a message."""
+    """The answer to a refusal: its code, and for layer 1 a message."""
     body = {"error": refusal.code}
     fields: list[tuple[str, str]] = []
     if refusal.message is not None:
@@ -75,5 +75,5 @@ def iso_instant(wall_ms: int | None) -> str | None:
     """`2026-11-20T00:00:00.000Z` for milliseconds since 1970; None stays None."""
     if wall_ms is None:
         return None
-    instant = _EPOCH + timedelta(milliseconds=wall_ms)
+    instant = _UNIX_ZERO + timedelta(milliseconds=wall_ms)
     return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,7 +8,7 @@ _NONE: frozenset[bytes] = frozenset()
 class Headers(dict[bytes, bytes]):
     """Values by lower-case name, without surrounding white space.
 
-    Values of a repeated field are joined by commas, as signatures want them; `repeated` names such fields.
+    Values of a repeated field are joined by commas, as signatures cover them; `repeated` names such fields.
     """
 
     __slots__ = ("repeated",)

@@ -88,7 +88,7 @@ class Binding(Struct, frozen=True):
 
 
 class Grant(Struct, frozen=True):
-    """A binding that passed admission; the only thing that opens a meter, and so a store."""
+    """A binding that passed admission. Only a grant opens a meter, and only an open meter a store."""
 
     keyspace: Keyspace
     budgets: tuple[Budget, ...]

@@ -153,7 +153,7 @@ def signing_date(headers: Headers) -> bytes:
 
 
 @lru_cache(1024)
-def epoch_seconds(date: bytes) -> int:
+def unix_seconds(date: bytes) -> int:
     """Seconds since 1970. Raises IncompleteSignature for anything but an existing moment in basic form."""
     digits = _BASIC_FORM.fullmatch(date)
     if digits is None:

@@ -26,10 +26,10 @@ from gateway.sigv4.authorization import (
     SignedHeaders,
     Statement,
     basic_form,
-    epoch_seconds,
     parse_authorization,
     parse_signed_headers,
     signing_date,
+    unix_seconds,
 )
 from gateway.sigv4.signing import Claim, canonical_request
 
@@ -54,7 +54,7 @@ def examine(
     """Check everything but the signature itself. Raises the first SignatureRefusal that applies."""
     statement, signature = _read_authorization(target, headers)
     date = signing_date(headers)
-    signed_at_seconds = epoch_seconds(date)
+    signed_at_seconds = unix_seconds(date)
     credential = statement.credential
     _check_scope(credential, rules, date)
     if abs(signed_at_seconds - now_seconds) > rules.skew_seconds:
