@@ -18,10 +18,9 @@ def trace_handler(inner: Handler, traces: Traces | None) -> Handler:
         return inner
 
     async def handle(request: Request) -> Response:
-        span = traces.begin(request.method, ROUTES.get(request.path), request.headers, request.id)
-        if span is None:
+        if not traces.samples():
             return await inner(request)
-        with span:
+        with traces.span(request.method, ROUTES.get(request.path), request.headers, request.id):
             try:
                 response = await inner(request)
             except Exception:

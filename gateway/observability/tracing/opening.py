@@ -23,13 +23,14 @@ class Traces(StoreObserver, Protocol):
     `granted` and `answered` are about the request that the running task serves, if that has a span.
     """
 
-    def begin(
-        self, method: str, operation: Operation | None, headers: Headers, request_id: str
-    ) -> AbstractContextManager[object] | None:
-        """The span of a request, to be entered while it is served; None for a request that is not traced.
+    def samples(self) -> bool:
+        """Whether a request is traced; asked once for each."""
+        ...
 
-        `operation` is None for an unknown route.
-        """
+    def span(
+        self, method: str, operation: Operation | None, headers: Headers, request_id: str
+    ) -> AbstractContextManager[object]:
+        """The span of a request, to be entered while it is served; `operation` is None for unknown routes."""
         ...
 
     def granted(self, labels: TenantLabels) -> None:

@@ -52,11 +52,12 @@ class Spans:
         metrics.watch(SPANS_LOST, lambda: self._export.lost)
         logs.context_fields.add(_ids_of_current_span)
 
-    def begin(
+    def samples(self) -> bool:
+        return random() < self._share  # noqa: S311 - no secret
+
+    def span(
         self, method: str, operation: Operation | None, headers: Headers, request_id: str
-    ) -> AbstractContextManager[object] | None:
-        if random() >= self._share:  # noqa: S311 - no secret
-            return None
+    ) -> AbstractContextManager[object]:
         known_method = method if method in _METHODS else "_OTHER"
         attributes = {"http.request.method": known_method, "kvs.request_id": request_id}
         name = method if method in _METHODS else "HTTP"
