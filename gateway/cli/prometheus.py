@@ -30,7 +30,7 @@ class _Data(msgspec.Struct):
     result: list[_Result]
 
 
-class _Answer(msgspec.Struct):
+class _QueryResponse(msgspec.Struct):
     data: _Data
 
 
@@ -82,7 +82,7 @@ class PrometheusArchive:
                 text = response.read(_ANSWER_BYTES + 1)
             if len(text) > _ANSWER_BYTES:
                 raise TooManySamples
-            return msgspec.json.decode(text, type=_Answer).data.result
+            return msgspec.json.decode(text, type=_QueryResponse).data.result
         except HTTPError as error:
             raise self._failure(error) from None
         except (URLError, OSError) as error:
