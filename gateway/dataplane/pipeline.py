@@ -23,7 +23,7 @@ _CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
 
 
 class Pipeline:
-    """From a call to its answer. Never raises: what is not foreseen is 500 and one log line."""
+    """From a call to its answer. Never raises: an unhandled exception is 500 and one log line."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class Pipeline:
             grant = admit(caller, binding)
         except Refusal as refusal:
             return refuse(refusal), None
-        except Exception as fault:
-            return _unhandled(fault), None
+        except Exception as error:
+            return _unhandled(error), None
 
         metered = self._open_meter(grant, call)
         answer = _CUT_SHORT
@@ -67,13 +67,13 @@ class Pipeline:
             answer = render(outcome)
         except Refusal as refusal:
             answer = refuse(refusal)
-        except Exception as fault:
-            answer = _unhandled(fault)
+        except Exception as error:
+            answer = _unhandled(error)
         finally:
             metered.close(answer)
         return answer, grant.labels
 
 
-def _unhandled(fault: Exception) -> Answer:
-    report_exception(log, fault)
+def _unhandled(error: Exception) -> Answer:
+    report_exception(log, error)
     return refuse(InternalError())

@@ -33,7 +33,7 @@ def trace_handler(inner: Handler, traces: Traces | None) -> Handler:
 
 
 def trace_meter(inner: OpenMeter, traces: Traces | None) -> OpenMeter:
-    """A meter that tells the request's span whose request it is, once that is granted."""
+    """A meter that notes in the request's span whose request it is, once that is granted."""
     if traces is None:
         return inner
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
-"""They log requests with all that is secret in them; adapters tell in their own words what is wrong."""
+"""Libraries whose loggers quote requests with the secrets in them. Adapters log what is wrong themselves."""
 
 _MOST_CAUSES = 5
 _MOST_FRAMES = 10
@@ -108,7 +108,7 @@ def describe_exception(error: BaseException) -> dict[str, object]:
 
 
 def name_request_of(task: asyncio.Task[None], current: Current) -> None:
-    """From now on `current` tells which request the task is serving."""
+    """From now on `current` returns the id of the request that the task serves, or None."""
     _connections[task] = current
 
 

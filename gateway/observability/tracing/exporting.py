@@ -2,7 +2,7 @@
 
 OpenTelemetry's own classes batch, encode, send and repeat. What is added here is what they leave out: they
 drop spans without a count when their queue is full, take a redirection for success, log what they send and
-where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs.
+where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs (D117).
 
 Everything that OpenTelemetry would read from `OTEL_*` and that the configuration says, too, is set here.
 """
@@ -156,8 +156,8 @@ class _Session(Session):
         """A redirection delivers nothing, so it is a failure, too."""
         try:
             response = super().request(*args, **kwargs)
-        except RequestException as fault:
-            self.outcome = type(fault).__name__
+        except RequestException as error:
+            self.outcome = type(error).__name__
             raise
         self.outcome = f"status {response.status_code}"
         if response.is_redirect:
