@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
+.PHONY: help run test test-all flaky faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
 	@echo "make test    every rule of every room, on memory, Redis and DynamoDB: minutes"
 	@echo "make test-all  the rest: outages, failovers, billing, other engines, signers, manifests"
+	@echo "make flaky N=20 TIER=test  a tier N times beside busy loops; lists what failed"
 	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
@@ -26,11 +27,19 @@ endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
 # tests/README.md: what each of the two runs; together they run every test that is not marked heavy.
+TESTS := -m "not test_all and not heavy" --numprocesses 4 --dist worksteal
+TESTS-ALL := -m "test_all and not heavy"
+
 test: $(VENV)/.dev redis
-	$(BIN)/python -m pytest -m "not test_all and not heavy" --numprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest $(TESTS)
 
 test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
-	$(BIN)/python -m pytest -m "test_all and not heavy"
+	$(BIN)/python -m pytest $(TESTS-ALL)
+
+N ?= 20
+TIER ?= test
+flaky: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
+	$(BIN)/python -m tests.flaky $(N) $(if $(filter test-all,$(TIER)),$(TESTS-ALL),$(TESTS))
 
 faults: $(VENV)/.dev redis dynamodb prometheus faketime
 	$(BIN)/python -m tests.system.faults

@@ -1,8 +1,8 @@
 """Which bodies are JSON objects, and which members of them count."""
 
-import pytest
+from time import thread_time
 
-from tests.support.stopwatch import Stopwatch
+import pytest
 
 NOT_JSON = {
     "nothing": b"",
@@ -136,6 +136,6 @@ async def test_a_lone_surrogate_in_a_field_nobody_reads_is_ignored(gateway):
 @pytest.mark.parametrize("fill", [b"x", b"0", b"f"])
 async def test_look_alikes_of_the_stand_in_for_a_lone_surrogate_cost_no_time(gateway, fill):
     body = b'{"key":"k","value":"' + rb"\ud800" + b'","x":"lone' + fill * 120_000 + b'"}'
-    watch = Stopwatch()
+    began = thread_time()
     assert (await gateway.call("put", body)).status == 200
-    assert watch.seconds < 0.5
+    assert thread_time() - began < 0.5

@@ -3,11 +3,11 @@
 import asyncio
 import socket
 from contextlib import asynccontextmanager
-from time import perf_counter
 
 import pytest
 
 from tests.support.gateway import run_gateway
+from tests.support.stopwatch import Stopwatch
 from tests.support.wire import head, parse_replies, read_reply, signed_call, until
 
 BODY = b'{"key":"k"}'
@@ -30,10 +30,10 @@ def assert_overloaded(reply) -> None:
 
 async def test_a_connection_beyond_the_cap_is_refused_at_once():
     async with run_gateway({"edge": {"max_connections": 3}}) as gateway, connections(gateway, 3):
-        began = perf_counter()
+        watch = Stopwatch()
         reader, writer = await gateway.connect()
         reply = await read_reply(reader)
-        assert perf_counter() - began < 0.5
+        assert watch.seconds < 0.5
         writer.close()
         assert_overloaded(reply)
         assert reply.closes
@@ -85,9 +85,9 @@ async def held_calls(gateway, count: int):
 
 async def test_a_call_beyond_the_cap_in_flight_is_refused_at_once():
     async with run_gateway({"edge": {"max_in_flight": 4}}) as gateway, held_calls(gateway, 4):
-        began = perf_counter()
+        watch = Stopwatch()
         reply = await gateway.get("k")
-        assert perf_counter() - began < 0.5
+        assert watch.seconds < 0.5
         assert (reply.status, reply.error) == (503, "overloaded")
         assert reply.headers["Retry-After"] == "1"
 
@@ -123,10 +123,10 @@ async def test_300_slow_clients_do_not_slow_down_a_good_one():
     async with run_gateway() as gateway, connections(gateway, 300) as slow:
         for number, (_, writer) in enumerate(slow):
             writer.write(begun[number % 3])
-        began = perf_counter()
+        watch = Stopwatch()
         for _ in range(50):
             assert (await gateway.put("k", 1)).status == 200
-        assert perf_counter() - began < 2
+        assert watch.seconds < 2
 
 
 def unread_socket(gateway) -> socket.socket:

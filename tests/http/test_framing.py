@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from gateway.http.parsing import MAX_FRAMING_BYTES
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
 
 BODY = b'{"key":"k"}'
@@ -17,13 +18,16 @@ assert len(LINES) > 5 * MAX_FRAMING_BYTES
 async def answers_to(gateway, *pieces: bytes):
     """What is answered to pieces that arrive one by one, until the connection is closed."""
     reader, writer = await gateway.connect()
+    received = asyncio.create_task(reader.read())
     for piece in pieces:
+        if received.done():  # whoever goes on to write is reset
+            break
         writer.write(piece)
         await asyncio.sleep(0.01)
-    async with asyncio.timeout(3):
-        received = await reader.read()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        replies = parse_replies(await received)
     writer.close()
-    return parse_replies(received)
+    return replies
 
 
 def assert_bad_request(reply) -> None:

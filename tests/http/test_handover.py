@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from gateway.http.handover import leave_port
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has filters on sockets")
 
@@ -36,7 +37,7 @@ async def test_who_connects_to_a_port_that_is_left_reaches_whoever_listens_next(
     assert not connecting.done()
     with listen(leaving.getsockname()[1]) as staying:
         leaving.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             _, writer = await connecting
         accepted, _ = await asyncio.get_running_loop().sock_accept(staying)
         accepted.close()

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import parse_replies, read_reply, send_one, signed_call, until
 
 HOST = b"Host: x\r\n"
@@ -114,7 +115,7 @@ async def test_bad_chunks_right_behind_the_head_are_refused_at_once(gateway, ste
     for _ in range(steps):
         await asyncio.sleep(0)
     writer.write(BAD_CHUNKS["no number"])
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         (reply,) = parse_replies(await reader.read())
     writer.close()
     assert_refused(reply)
@@ -130,7 +131,7 @@ async def test_bad_chunks_behind_a_call_in_flight_are_refused_after_its_answer(g
     writer.write(BAD_CHUNKS["no number"])
     await asyncio.sleep(0.01)
     gateway.faults.gate.set()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         first, second = parse_replies(await reader.read())
     writer.close()
     assert first.status == 200

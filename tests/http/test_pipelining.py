@@ -7,6 +7,7 @@ import pytest
 from aiohttp import StreamReader
 
 from tests.support.gateway import run_gateway
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import signed_call, until
 
 FLOOD = 8000
@@ -26,7 +27,7 @@ async def _answered(gateway, batches: list[list[int]]) -> list[int]:
     for sizes in batches:
         writer.write(b"".join(_request(sent + number, b"x" * size) for number, size in enumerate(sizes)))
         sent += len(sizes)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(ids) < sent:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                 fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)

@@ -15,6 +15,7 @@ from tests.support.gateway import run_gateway
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis import RedisServer
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -159,6 +160,6 @@ async def test_one_request_is_found_in_the_log_of_a_process_whose_redis_is_gone(
 
 
 async def _until_ready(gateway):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.05)

@@ -9,6 +9,7 @@ import pytest
 import trustme
 
 from tests.support.gateway import run_gateway
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import until
 
 
@@ -19,12 +20,15 @@ def authority():
 
 @pytest.fixture
 async def tls_gateway(authority, tmp_path):
+    async with run_gateway(with_tls(authority, tmp_path)) as gateway:
+        yield gateway
+
+
+def with_tls(authority, tmp_path, **edge):
     certificate = authority.issue_cert("127.0.0.1")
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     tls = {"certificate": str(tmp_path / "server.pem"), "key": str(tmp_path / "server.pem")}
-    changes = {"listen": {"data": {"tls": tls}}, "edge": {"head_seconds": 0.3}}
-    async with run_gateway(changes) as gateway:
-        yield gateway
+    return {"listen": {"data": {"tls": tls}}, "edge": edge}
 
 
 def _address(gateway):
@@ -48,11 +52,12 @@ async def test_an_unknown_authority_is_not_trusted(tls_gateway):
         await asyncio.open_connection(*_address(tls_gateway), ssl=ssl.create_default_context())
 
 
-async def test_a_client_that_never_shakes_hands_is_cut_off(tls_gateway):
-    reader, writer = await asyncio.open_connection(*_address(tls_gateway))
-    async with asyncio.timeout(2):
-        assert await reader.read() == b""
-    writer.close()
+async def test_a_client_that_never_shakes_hands_is_cut_off(authority, tmp_path):
+    async with run_gateway(with_tls(authority, tmp_path, head_seconds=0.3)) as gateway:
+        reader, writer = await asyncio.open_connection(*_address(gateway))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await reader.read() == b""
+        writer.close()
 
 
 async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, authority):

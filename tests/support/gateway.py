@@ -17,6 +17,7 @@ from gateway.replica.run import Replica
 from tests.support.clock import FakeClock
 from tests.support.config import BASE, CONTROL_TOKEN, TABLE_TOKEN, merged
 from tests.support.signing import Signer
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.stores import Faults, FaultyBackend
 
 
@@ -98,7 +99,9 @@ class Gateway:
         samples = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
         return {series: float(value) for series, value in samples}
 
-    async def send_raw(self, data: bytes, *, listener: str = "data", seconds: float = 5.0) -> bytes:
+    async def send_raw(
+        self, data: bytes, *, listener: str = "data", seconds: float = PATIENCE_SECONDS
+    ) -> bytes:
         """Everything that comes back on a new connection until the server closes it or `seconds` are over."""
         reader, writer = await self.connect(listener)
         received = b""

@@ -12,6 +12,7 @@ from typing import Any, Self
 import yaml
 
 from tests.support.evidence import note_fault
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 class GatewayProcess:
@@ -54,7 +55,7 @@ class GatewayProcess:
         note_fault("gateway killed")
         self.process.kill()
 
-    def wait(self, seconds: float = 10.0) -> int:
+    def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
         return self.process.wait(seconds)
 
     def __enter__(self) -> Self:

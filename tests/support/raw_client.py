@@ -6,12 +6,13 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.support.config import TABLE_TOKEN
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 class Connection:
     """Requests in pieces, and responses one by one; `buffer_bytes` is about what arrives unread."""
 
-    def __init__(self, url: str, seconds: float = 10.0, buffer_bytes: int | None = None) -> None:
+    def __init__(self, url: str, seconds: float = PATIENCE_SECONDS, buffer_bytes: int | None = None) -> None:
         address = urlsplit(url)
         self._socket = socket.create_connection((address.hostname, address.port), seconds)
         if buffer_bytes is not None:

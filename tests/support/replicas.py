@@ -12,6 +12,7 @@ from tests.support.gateway import Gateway
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis import RedisServer
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000}}
 
@@ -51,7 +52,7 @@ async def clients_of(processes: list[GatewayProcess]) -> AsyncIterator[list[Gate
         yield gateways
 
 
-async def until_ready(gateway: Gateway, seconds: float = 10.0) -> None:
+async def until_ready(gateway: Gateway, seconds: float = PATIENCE_SECONDS) -> None:
     async with asyncio.timeout(seconds):
         while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.02)

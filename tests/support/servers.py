@@ -12,9 +12,10 @@ from typing import Self
 
 from tests.support.evidence import note_fault
 from tests.support.ports import free_port
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
+def wait_for(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
     """Wait for something that no event tells of."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -36,7 +37,7 @@ class ServerProcess(abc.ABC):
     """Keeps its port and `folder` over `kill` and `start`; `close` leaves nothing behind."""
 
     name: str
-    seconds_to_start = 15.0
+    seconds_to_start = PATIENCE_SECONDS
 
     def __init__(self, folder: TemporaryDirectory[str]) -> None:
         self.port = 0

@@ -3,27 +3,33 @@
 import time
 from pathlib import Path
 
-_QUEUE = Path("/proc/thread-self/schedstat")
+PATIENCE_SECONDS = 60.0
+"""How long a test waits for what has to come, where how soon it comes is not what it is about."""
 
 
 class Stopwatch:
-    """Seconds since it was made, without those that this thread was ready to run and had no processor.
+    """Seconds since it was made, without those that a thread was ready to run and had no processor.
 
-    Only Linux counts these. For upper bounds: where a deadline ran meanwhile, less is left than has passed.
+    Counted are those of this thread, and of the main threads of other processes that the test waits for.
+    Only Linux counts them. For upper bounds: where a deadline ran meanwhile, less is left than has passed.
     """
 
-    def __init__(self) -> None:
-        self._queued = _queued_seconds()
+    def __init__(self, *pids: int) -> None:
+        self._queues = [Path("/proc", each, "schedstat") for each in ("thread-self", *map(str, pids))]
+        self._queued = self._queued_seconds()
         self._began = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self._began - (_queued_seconds() - self._queued)
+        return time.monotonic() - self._began - (self._queued_seconds() - self._queued)
+
+    def _queued_seconds(self) -> float:
+        return sum(map(_queued_seconds, self._queues))
 
 
-def _queued_seconds() -> float:
+def _queued_seconds(queue: Path) -> float:
     """Nanoseconds on a processor, those in the queue for one, and how often it got one."""
     try:
-        return int(_QUEUE.read_text().split()[1]) / 1e9
+        return int(queue.read_text().split()[1]) / 1e9
     except OSError:
         return 0.0

@@ -10,6 +10,7 @@ from typing import Any
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Backend, Entry, Keyspace
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 TABLE = Keyspace("tbl_traffic")
 PAUSE_SECONDS = 0.005
@@ -64,14 +65,14 @@ class Traffic:
         assert [call for call in self.faults if not isinstance(call.fault, BackendUnavailable)] == []
         assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS + self._longest_lag
 
-    async def until_served(self, seconds: float = 10.0) -> None:
+    async def until_served(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Until every key was put and read back once more."""
         since = asyncio.get_running_loop().time()
         async with asyncio.timeout(seconds):
             while min(self._served_at.values()) <= since:  # noqa: ASYNC110 - many tasks take part
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def until_failed(self, seconds: float = 5.0) -> None:
+    async def until_failed(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Until a call has failed that had not before."""
         known = len(self.faults)
         async with asyncio.timeout(seconds):

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import Reply
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 CLOSE = ("Connection", "close")
 
@@ -85,7 +86,7 @@ def parse_replies(data: bytes) -> list[WireReply]:
     return replies
 
 
-async def read_reply(reader: asyncio.StreamReader, seconds: float = 5.0) -> WireReply:
+async def read_reply(reader: asyncio.StreamReader, seconds: float = PATIENCE_SECONDS) -> WireReply:
     """The next response on a connection that stays open."""
     async with asyncio.timeout(seconds):
         top = await reader.readuntil(b"\r\n\r\n")
@@ -96,13 +97,13 @@ async def read_reply(reader: asyncio.StreamReader, seconds: float = 5.0) -> Wire
         return parse_replies(top + await reader.readexactly(length))[0]
 
 
-async def send_one(gateway, data: bytes, seconds: float = 5.0) -> WireReply:
+async def send_one(gateway, data: bytes, seconds: float = PATIENCE_SECONDS) -> WireReply:
     """The one response to `data`; the connection must be one that the server closes."""
     (reply,) = parse_replies(await gateway.send_raw(data, seconds=seconds))
     return reply
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
     """Wait for something that no event tells of."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition may be the kernel's

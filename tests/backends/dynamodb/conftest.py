@@ -1,3 +1,6 @@
+"""Engines, credentials and where they come from, and loops for tests in which nobody needs to wait."""
+
+import asyncio
 import os
 import uuid
 
@@ -6,6 +9,14 @@ import pytest
 from backends.dynamodb import credentials
 from tests.backends.dynamodb.sources import Irsa, PodIdentity
 from tests.support.dynamodb import ENGINES, ENVIRONMENT, ScriptedEndpoint
+from tests.support.virtual_time import VirtualTimeLoop
+
+
+def pytest_asyncio_loop_factories(config, item):
+    """Where the other side is a scripted endpoint, all is on one loop, and its clock may hurry."""
+    calls_other_processes = {"engine", "ministack"} & set(item.fixturenames)
+    hurries = item.get_closest_marker("virtual_time") and not calls_other_processes
+    return {"asyncio": VirtualTimeLoop if hurries else asyncio.new_event_loop}
 
 
 @pytest.fixture(scope="session", params=ENGINES, ids=lambda kind: kind.name)

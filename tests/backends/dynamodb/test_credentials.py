@@ -24,6 +24,8 @@ from tests.backends.dynamodb.sources import (
 from tests.support.dynamodb import REGION
 from tests.support.gateway import run_gateway
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
 async def endpoint():

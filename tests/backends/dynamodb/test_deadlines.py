@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import threading
-import time
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -15,15 +14,21 @@ from tests.support.clock import FakeClock
 from tests.support.dynamodb.answers import SILENCE, answer, refusal
 from tests.support.link import HOST
 
-SLACK_SECONDS = 0.25
+pytestmark = pytest.mark.virtual_time
+
+SLACK_SECONDS = 0.05
 GET, PUT, CHARGE = READS["get"][1], WRITES["put"][1], WRITES["charge"][1]
 
 
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 async def seconds_until_unavailable(call) -> float:
-    started = time.monotonic()
+    started = now()
     with pytest.raises(BackendUnavailable):
         await call
-    return time.monotonic() - started
+    return now() - started
 
 
 async def assert_in_time(store) -> None:
@@ -139,10 +144,10 @@ async def test_a_slow_call_does_not_hold_up_others(impatient, endpoint):
 
         async def puts() -> None:
             for _ in range(40):
-                started = time.monotonic()
+                started = now()
                 with suppress(BackendUnavailable):
                     await PUT(store)
-                seconds.append(time.monotonic() - started)
+                seconds.append(now() - started)
 
         await asyncio.gather(*(puts() for _ in range(5)))
         slow = [each for each in seconds if each > 0.1]

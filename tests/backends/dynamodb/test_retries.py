@@ -30,6 +30,8 @@ from tests.support.dynamodb.answers import (
     refusal,
 )
 
+pytestmark = pytest.mark.virtual_time
+
 THROTTLING = ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]
 PORTAL = Answer(b"<html>Please log in</html>", content_type="text/html")
 LOST = {

@@ -13,6 +13,8 @@ from tests.support.dynamodb import ScriptedEndpoint
 from tests.support.dynamodb.answers import CLOSED, GARBAGE, RESET, SILENCE, THROTTLED, answer, refusal
 from tests.support.dynamodb.endpoint import after_it_was_applied
 
+pytestmark = pytest.mark.virtual_time
+
 REGION = "eu-central-1"
 GOOD = answer({"Item": {"k": {"S": "kept"}}})
 

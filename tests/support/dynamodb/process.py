@@ -22,7 +22,6 @@ class EngineProcess(ServerProcess):
     name: ClassVar[str]
     differences: ClassVar[Mapping[enum.Enum, str]] = {}
     """Where it is known not to do what DynamoDB does, with the reason."""
-    seconds_to_start = 30.0
 
     def __init__(self) -> None:
         super().__init__(TemporaryDirectory(prefix="kvs-dynamodb-", ignore_cleanup_errors=True))

@@ -23,7 +23,6 @@ class PrometheusServer(ServerProcess):
     """
 
     name = "prometheus"
-    seconds_to_start = 30.0
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 import hiredis
 
 from tests.support.ports import HOST
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 Part = str | bytes | int
 
@@ -20,7 +21,7 @@ class Observer:
     port: int
     login: tuple[str, ...] = ()
     tls: ssl.SSLContext | None = None
-    seconds: float = 5.0
+    seconds: float = PATIENCE_SECONDS
 
     def command(self, *parts: Part) -> Any:
         """The reply as it came, strings as bytes; an error reply is raised as `hiredis.ReplyError`."""
