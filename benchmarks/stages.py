@@ -22,13 +22,12 @@ from gateway.app import App, build_app
 from gateway.config.apps import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
-from gateway.dataplane.callers import caller_policy
+from gateway.dataplane.configured import caller_policy, token_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
-from gateway.dataplane.policies.binding import TableTokenPolicy, admit
+from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import RateLimit
 from gateway.directory.bindings import CachedBindings
-from gateway.directory.declared import DeclaredApps
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put
 from gateway.domain.rules import Limits
@@ -73,7 +72,7 @@ async def _stages(app: App, settings: Settings, operation: Operation, calls: int
 async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dict[str, float]:
     clock = SystemClock()
     signature = caller_policy(settings, clock)
-    tokens = TableTokenPolicy(_bindings(app, settings))
+    tokens = token_policy(settings, _bindings(app, settings))
     backend = app.stores.backends[0]
     limiter = RateLimit(backend.counters, clock.monotonic_ms)
     executor = Executor(backend.entries, clock)
@@ -98,7 +97,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
 
 def _bindings(app: App, settings: Settings) -> CachedBindings:
     return CachedBindings(
-        declared=DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute),
+        declared=declared_apps(settings),
         records=app.stores.backends[0].records,
         clock=SystemClock(),
         default_limit=settings.rate_limit.requests_per_minute,

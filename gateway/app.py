@@ -20,17 +20,13 @@ from gateway.config.apps import declared_apps
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
-from gateway.controlplane.credentials import CredentialCalls
+from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlEdge
-from gateway.controlplane.runtime import Runtime
-from gateway.credentials.keyring import ApprovedRoles
-from gateway.credentials.session import Issuer, SessionCredentials
-from gateway.dataplane.callers import caller_policy
+from gateway.controlplane.runtime import runtime_of
+from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.handler import DataEdge
 from gateway.dataplane.pipeline import Pipeline
-from gateway.dataplane.policies.binding import TableTokenPolicy
-from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
@@ -82,12 +78,19 @@ async def build_app(
     """Wire a replica. Nothing listens yet, and no store needs to be reachable."""
     clock, metrics, drain = clock or SystemClock(), ServiceMetrics(), Drain(settings.shutdown)
     traces = open_tracing(settings.tracing, metrics)
-    stores = await _open_stores(settings, clock, _observers(metrics, traces), open_store)
+    optional = [] if traces is None else [traces]
+    stores = await _open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)
     shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain)
-    declared = _declared(settings)
-    bindings = _bindings(shared, declared)
+    declared = declared_apps(settings)
+    bindings = CachedBindings(
+        declared=declared,
+        records=stores.records,
+        clock=clock,
+        default_limit=settings.rate_limit.requests_per_minute,
+        cache_ttl_ms=_ms(settings.directory.cache_ttl_seconds),
+        stale_ttl_ms=_ms(settings.directory.stale_ttl_seconds),
+    )
     data = DataPlane(shared, bindings)
-    drain.calls = data.handler
     control = ControlPlane(shared, declared, bindings)
     ops = OpsPlane(shared, data.usage)
     known_tables = KnownTables(data.usage)
@@ -102,7 +105,7 @@ async def build_app(
             DirectoryListing(control.directory, known_tables, control.reclaimer).start,
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
         ],
-        resources=[*stores.backends, *([] if traces is None else [traces])],
+        resources=[*stores.backends, *optional],
     )
     reload = Reload(settings, (data, control), stores, metrics=metrics, clock=clock)
     return App(replica, data, control, ops, stores, reload, drain)
@@ -128,17 +131,22 @@ class DataPlane:
         tls = settings.listen.data.tls
         self._clock, self._bindings = clock, bindings
         self.certificate = None if tls is None else ShownCertificate(tls)
-        self.usage = _usage(shared)
+        self.usage = Usage(
+            max_series=settings.metering.max_series,
+            idle_ms=_ms(settings.metering.idle_seconds),
+            now_ms=clock.monotonic_ms,
+        )
         self.pipeline = Pipeline(
             signature=caller_policy(settings, clock),
-            table_token=_table_token(settings, bindings),
-            rate_limit=_rate_limit(shared),
+            table_token=token_policy(settings, bindings),
+            rate_limit=rate_limit(settings, shared.stores.counters, clock),
             limits=settings.limits,
             open_meter=trace_meter(meter_of(self.usage), shared.traces),
             executor=Executor(shared.stores.entries, clock),
         )
         self.handler = DataEdge(
             pipeline=self.pipeline,
+            in_flight=shared.drain.calls,
             metrics=shared.metrics,
             settings=shared.edge,
             body_bytes=settings.limits.body_bytes,
@@ -160,14 +168,14 @@ class DataPlane:
 
     def prepare(self, settings: Settings) -> Apply:
         """Policies of layers 1 and 2, and the certificate."""
-        caller, token = caller_policy(settings, self._clock), _table_token(settings, self._bindings)
+        caller, token = caller_policy(settings, self._clock), token_policy(settings, self._bindings)
         certificate = self.certificate
         read = None if certificate is None else certificate.read()
 
         def apply() -> None:
             if certificate is not None and read is not None:
                 certificate.show(read)
-            self.pipeline.renew(caller, token)
+            self.pipeline.replace_policies(caller, token)
 
         return apply
 
@@ -182,31 +190,21 @@ class ControlPlane:
         self.directory = Directory(declared, managed, bindings)
         cache_ttl_ms = _ms(settings.directory.cache_ttl_seconds)
         self.reclaimer = Reclaimer(shared.stores.records, shared.stores.entries, clock, cache_ttl_ms)
-        self.credentials = CredentialCalls(_issuer(settings, clock))
-        runtime = Runtime(
-            public_url=settings.public_url,
-            region=settings.region,
-            variable_prefix=settings.runtime.variable_prefix,
-            default_limit=settings.rate_limit.requests_per_minute,
-            default_max_tables=settings.directory.max_tables,
-        )
-        calls = (
-            TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds),
-            AppCalls(self.directory, runtime),
-            self.credentials,
-        )
+        self.credentials = CredentialCalls(issuer_of(settings.signature, clock))
+        runtime = runtime_of(settings)
+        routes = [
+            *TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
+            *AppCalls(self.directory, runtime).routes,
+            *self.credentials.routes,
+        ]
         if not settings.control.tokens:
             log.warning("control.tokens is empty: the control plane refuses every call")
-        self.handler = ControlEdge(
-            tokens=settings.control.tokens,
-            routes=[route for group in calls for route in group.routes],
-            settings=shared.edge,
-        )
+        self.handler = ControlEdge(tokens=settings.control.tokens, routes=routes, settings=shared.edge)
         self.service = Service(self.handler.handle, shared.edge, clock)
 
     def prepare(self, settings: Settings) -> Apply:
         """Control tokens, the issuer of credentials, and declared apps."""
-        issuer, declared = _issuer(settings, self._clock), _declared(settings)
+        issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
 
         def apply() -> None:
             self.handler.replace_tokens(settings.control.tokens)
@@ -220,22 +218,16 @@ class OpsPlane:
     """Probes and metrics."""
 
     def __init__(self, shared: Shared, usage: Usage) -> None:
-        settings, clock, drain = shared.settings, shared.clock, shared.drain
-        is_strict = settings.readiness == "strict"
+        metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.is_draining)
-        self.handler = OpsEdge(self.health, Exposition(usage, shared.metrics), drain.begin_scrape)
-        self.service = Service(self.handler.handle, shared.edge, clock)
-        metrics = shared.metrics
+        self.handler = OpsEdge(self.health, Exposition(usage, metrics), drain.begin_scrape)
+        self.service = Service(self.handler.handle, shared.edge, shared.clock)
         metrics.watch(catalogue.DRAINING, drain.is_draining)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
         metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)
         # between the scrapes of the process before and those of this one
-        started_seconds = clock.wall_ms() / 1000
+        started_seconds = shared.clock.wall_ms() / 1000
         metrics.watch(catalogue.START_TIME, lambda: started_seconds)
-
-
-def _observers(metrics: ServiceMetrics, traces: Traces | None) -> list[StoreObserver]:
-    return [StoreTimes(metrics)] if traces is None else [StoreTimes(metrics), traces]
 
 
 async def _open_stores(
@@ -250,50 +242,6 @@ async def _open_stores(
         counters=ObservedWindowCounter(counters.counters, counters.name, observers),
         records=ObservedRecordStore(store.records, store.name, observers),
         dependencies={"store": store, "counters": counters, "directory": store},
-    )
-
-
-def _declared(settings: Settings) -> DeclaredApps:
-    return DeclaredApps(declared_apps(settings), settings.rate_limit.requests_per_minute)
-
-
-def _bindings(shared: Shared, declared: DeclaredApps) -> CachedBindings:
-    return CachedBindings(
-        declared=declared,
-        records=shared.stores.records,
-        clock=shared.clock,
-        default_limit=shared.settings.rate_limit.requests_per_minute,
-        cache_ttl_ms=_ms(shared.settings.directory.cache_ttl_seconds),
-        stale_ttl_ms=_ms(shared.settings.directory.stale_ttl_seconds),
-    )
-
-
-def _usage(shared: Shared) -> Usage:
-    metering = shared.settings.metering
-    return Usage(
-        max_series=metering.max_series,
-        idle_ms=_ms(metering.idle_seconds),
-        now_ms=shared.clock.monotonic_ms,
-    )
-
-
-def _table_token(settings: Settings, bindings: CachedBindings) -> TableTokenPolicy:
-    """Without layer 1 the token may be in `Authorization`, too."""
-    is_off = settings.signature.mode == "off"
-    return TableTokenPolicy.for_development(bindings) if is_off else TableTokenPolicy(bindings)
-
-
-def _rate_limit(shared: Shared) -> GrantCharge:
-    strict = RateLimit(shared.stores.counters, shared.clock.monotonic_ms)
-    return LenientRateLimit(strict) if shared.settings.rate_limit.on_failure == "allow" else strict
-
-
-def _issuer(settings: Settings, clock: Clock) -> Issuer:
-    session = settings.signature.credentials.session
-    return Issuer(
-        sessions=None if session is None else SessionCredentials(session.master_keys, clock),
-        roles=ApprovedRoles(settings.signature.approved_roles),
-        max_ttl_seconds=0 if session is None else session.max_ttl_seconds,
     )
 
 

@@ -4,16 +4,16 @@ from hashlib import sha256
 
 from gateway.config.problems import Problems, repeats
 from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
-from gateway.directory.declared import declared_table_id
+from gateway.directory.declared import DeclaredApps, declared_table_id
 from gateway.directory.records import AppRecord, TableRecord
 from gateway.directory.tokens import PREFIX, is_well_formed
 from gateway.domain.model import Environment
 from gateway.domain.rules import BEARER_TOKEN
 
 
-def declared_apps(settings: Settings) -> list[AppRecord]:
+def declared_apps(settings: Settings) -> DeclaredApps:
     """Their records, as managed apps have them in the store. Of a token only the digest goes on."""
-    return [_app_record(app) for app in settings.apps]
+    return DeclaredApps([_app_record(app) for app in settings.apps], settings.rate_limit.requests_per_minute)
 
 
 def _app_record(app: DeclaredAppSettings) -> AppRecord:

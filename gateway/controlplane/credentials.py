@@ -2,12 +2,25 @@
 
 from collections.abc import Sequence
 
+from backends.clock import Clock
+from gateway.config.settings import SignatureSettings
 from gateway.controlplane.calls import ControlCall, Done, Fields, Routes, audit_event, checked, checked_name
-from gateway.credentials.session import Issuer
+from gateway.credentials.keyring import ApprovedRoles
+from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.domain.answers import iso_instant
 from gateway.domain.errors import InvalidField, SessionCredentialsDisabled
 from gateway.domain.model import Environment
 from gateway.domain.rules import DEFAULT_SESSION_SECONDS, Role, SessionSeconds
+
+
+def issuer_of(settings: SignatureSettings, clock: Clock) -> Issuer:
+    """The issuer that the settings ask for."""
+    session = settings.credentials.session
+    return Issuer(
+        sessions=None if session is None else SessionCredentials(session.master_keys, clock),
+        roles=ApprovedRoles(settings.approved_roles),
+        max_ttl_seconds=0 if session is None else session.max_ttl_seconds,
+    )
 
 
 class CredentialCalls:

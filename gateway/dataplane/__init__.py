@@ -2,8 +2,8 @@
 
 handler      `POST /v1/put|get|delete`: stages 1 and 2 of the contract, then the pipeline
 pipeline     the order of the policies, in one function
-callers      layer 1 as `signature:` configures it
 policies/    who calls, which table, how often
+configured   the policies that the settings ask for
 parsing      a body to an operation
 execution    the meter of a call, and the operation on its table
 tracing      spans around the handler and the meter, if requests are traced

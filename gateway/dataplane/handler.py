@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from random import random
 from time import perf_counter
 
@@ -33,12 +32,13 @@ ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
 class DataEdge:
-    """Serves calls."""
+    """Serves calls. `in_flight` are the tasks that serve one now."""
 
     def __init__(
         self,
         *,
         pipeline: Pipeline,
+        in_flight: set[asyncio.Task[None]],
         metrics: ServiceMetrics,
         settings: EdgeSettings,
         body_bytes: int,
@@ -50,24 +50,9 @@ class DataEdge:
         self._body_bytes = body_bytes
         self._access_share = access_share
         self._failure_lines = LogThrottle(FAILURE_LINES_PER_SECOND, seconds=1.0)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._in_flight = in_flight
         self._reading = 0
-        self._on_idle: Callable[[], None] | None = None
-        metrics.watch(REQUESTS_IN_FLIGHT, lambda: len(self._tasks))
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no request is being read or served."""
-        return not self._tasks
-
-    def watch_idle(self, on_idle: Callable[[], None]) -> None:
-        """From now on, call `on_idle` whenever the last request in flight was served."""
-        self._on_idle = on_idle
-
-    def stop(self) -> None:
-        """Answer everything in flight with 503 now."""
-        for task in self._tasks:
-            task.cancel()
+        metrics.watch(REQUESTS_IN_FLIGHT, lambda: len(in_flight))
 
     def count_refusal(self, refusal: Refusal) -> None:
         """Account for what was refused before it was a request."""
@@ -79,7 +64,7 @@ class DataEdge:
         operation = ROUTES.get(request.target) or ROUTES.get(request.path)
         call: Call | None = None
         tenant: TenantLabels | None = None
-        self._tasks.add(request.task)
+        self._in_flight.add(request.task)
         try:
             operation_asked = self._route(request, operation)
             if request.body.is_eof():
@@ -96,9 +81,7 @@ class DataEdge:
             report_exception(log, fault)
             answer = refuse(InternalError())
         finally:
-            self._tasks.discard(request.task)
-            if self._on_idle is not None and not self._tasks:
-                self._on_idle()
+            self._in_flight.discard(request.task)
         seconds = perf_counter() - started
         self._metrics.answered(operation or OTHER_OPERATION, answer.status, answer.code, seconds)
         if answer.status >= 500 or (self._access_share and random() < self._access_share):  # noqa: S311
@@ -131,7 +114,7 @@ class DataEdge:
         return body
 
     def _refuse_overload(self) -> None:
-        if len(self._tasks) - self._reading > self._settings.max_in_flight:
+        if len(self._in_flight) - self._reading > self._settings.max_in_flight:
             raise Overloaded
 
     def _log(

@@ -42,8 +42,8 @@ class Pipeline:
         self._open_meter = open_meter
         self._executor = executor
 
-    def renew(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
-        """Serve the next call under these policies."""
+    def replace_policies(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
+        """Serve calls under these policies, from the next one on."""
         self._signature = signature
         self._table_token = table_token
 

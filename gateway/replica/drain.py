@@ -1,84 +1,74 @@
-"""Drain: a replica that ends fails no request and loses no count. All of its state is here; others ask.
+"""Drain: a replica that ends fails no request and loses no count. All of its state is here; the edges ask it.
 
-A drain goes through four steps (`Drain.run`):
+Graceful shutdown has four steps (`Drain.run`):
 
-1. Not ready. `/readyz` is 503, so that whoever routes by it sends new connections elsewhere. Until it has
-   noticed, for `drain_seconds`, connections are still accepted. Each response closes its connection: a client
-   that kept it would never notice. Pipelined requests that have arrived are answered first.
-2. The listener closes. Connections in the accept queue are taken, because the kernel would reset them. Idle
-   connections are closed; one with a request's head in progress gets a second to complete it, as a request
-   that crosses our FIN would be answered by a reset and a client must not repeat a POST. Where replicas
-   share a port (SO_REUSEPORT) the kernel has given each handshake to one socket and resets it when that
-   socket closes, so a filter first keeps new handshakes off the socket: a dropped SYN is retransmitted
-   after 1 s and reaches another replica.
-3. Calls in flight finish. When the grace is over, those that have not are answered 503.
-4. A last scrape. Usage is counted in memory and dies with the process, so the ops listener stays until the
-   tenant series were scraped after the last call. A scrape counts once the peer's kernel has acknowledged
-   every byte and the connection was not reset: a scraper that timed out has thrown away what it read.
-   It counts only if it began after the last call ended: one that began earlier may lack that call. So
-   every call that ends later (on a connection that was in progress) begins the wait anew.
+1. Not ready. `/readyz` is 503, so that load balancers send new connections elsewhere; until they have
+   noticed, for `drain_seconds`, connections are still accepted. Each response closes its connection, as a
+   client with a kept one would never notice. Requests that are pipelined on it are answered first.
+2. The listener closes. Connections in its accept queue are taken: the kernel would reset them. Idle ones are
+   closed. A request's head that is on its way may take a second more, because a request that crosses our FIN
+   is answered by a reset, and then a client cannot know whether its put was applied. Where replicas share a
+   port (SO_REUSEPORT), the kernel has given each handshake to one socket and resets those of a socket that
+   closes, so new handshakes are first kept off it (`gateway.http.handover`).
+3. Calls in flight finish; what has not when `grace_seconds` are over is answered 503 `shutting_down`.
+4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays until the
+   tenant series were scraped once more. A scrape counts
+   - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
+     on a connection whose head was on its way, begins the wait anew;
+   - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
+     into its timeout drops what it has read. To tell, the response ends its connection.
 
-SIGINT skips the waits of steps 1 and 4.
+SIGINT skips the waiting in steps 1 and 4.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, cast
 
 from gateway.config.settings import ShutdownSettings
 
 log = logging.getLogger("kvs.lifecycle")
 
+Task = asyncio.Task[None]
+
 StopListening = Callable[[float], Awaitable[None]]
 """Closes a listener to new connections, at the latest at this time of the loop."""
 
 
-class Calls(Protocol):
-    """The calls in flight."""
+class CallsInFlight(set[Task]):
+    """The tasks that serve a call. `on_idle` is called when the last one is discarded."""
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether there are none."""
-        ...
+    def __init__(self, on_idle: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_idle = on_idle
 
-    def watch_idle(self, on_idle: Callable[[], None]) -> None:
-        """From now on, call `on_idle` whenever the last call in flight has ended."""
-        ...
-
-    def stop(self) -> None:
-        """Answer everything in flight with 503 now."""
-        ...
+    def discard(self, task: object) -> None:
+        super().discard(cast(Task, task))
+        if not self:
+            self._on_idle()
 
 
 class Drain:
-    """The state of a drain, and its steps."""
-
-    calls: Calls
+    """The state of a drain, and its steps. `calls` are those of the data plane."""
 
     def __init__(self, settings: ShutdownSettings) -> None:
         self._settings = settings
         self._is_draining = False
         self._idle = asyncio.Event()
         self._scraped = asyncio.Event()
+        self.calls = CallsInFlight(self._note_idle)
 
     def is_draining(self) -> bool:
-        """Whether a drain has begun; it has no end but the process's."""
+        """Whether a drain has begun; only the process's end ends it."""
         return self._is_draining
 
     def begin_scrape(self) -> Callable[[], None] | None:
         """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
         return self._scraped.set if self._is_draining else None
 
-    def begin(self) -> None:
-        """Be draining from now on."""
-        log.info("draining")
-        self._is_draining = True
-        self.calls.watch_idle(self._note_idle)
-        self._note_idle()
-
     async def run(self, stop_listening: StopListening) -> None:
-        """Graceful shutdown: all four steps, for at most `grace_seconds`."""
+        """Graceful shutdown: all four steps, in at most `grace_seconds`."""
         ends_at = asyncio.get_running_loop().time() + self._settings.grace_seconds
         self.begin()
         await asyncio.sleep(min(self._settings.drain_seconds, self._settings.grace_seconds))
@@ -89,29 +79,41 @@ class Drain:
         await self._wait_for_last_scrape(ends_at)
 
     async def finish(self, stop_listening: StopListening) -> None:
-        """Wait for the calls in flight alone, for at most `grace_seconds`."""
+        """End once the calls in flight have ended, in at most `grace_seconds`."""
         now = asyncio.get_running_loop().time()
         self.begin()
         await stop_listening(now)
         await self._finish_calls(now + self._settings.grace_seconds)
 
+    def begin(self) -> None:
+        """Be draining from now on."""
+        log.info("draining")
+        self._is_draining = True
+        self._note_idle()
+
+    def stop_calls(self) -> None:
+        """Answer every call in flight with 503 now."""
+        for task in self.calls:
+            task.cancel()
+
     def _note_idle(self) -> None:
-        """Perhaps this was the last call: the scrape to wait for is one that begins from now on."""
-        outdated, self._scraped = self._scraped, asyncio.Event()
-        outdated.set()  # wakes who waits for it, to wait for the new one
-        self._idle.set()
+        """Perhaps the last call has ended: the scrape to wait for is one that begins from now on."""
+        if self._is_draining:
+            outdated, self._scraped = self._scraped, asyncio.Event()
+            outdated.set()  # wakes the wait for it, which then waits for the new one
+            self._idle.set()
 
     async def _finish_calls(self, ends_at: float) -> None:
-        while not self.calls.is_idle:
+        while self.calls:
             self._idle.clear()
             if not await _happens(self._idle.wait(), ends_at):
-                self.calls.stop()
+                self.stop_calls()
                 await asyncio.sleep(0)
                 return
 
     async def _wait_for_last_scrape(self, ends_at: float) -> None:
         scraped = None
-        while scraped is not self._scraped or not self.calls.is_idle:
+        while scraped is not self._scraped or self.calls:
             await self._finish_calls(ends_at)
             scraped = self._scraped
             if not await _happens(scraped.wait(), ends_at):

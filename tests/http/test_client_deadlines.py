@@ -163,9 +163,9 @@ async def test_a_client_that_goes_away_inside_its_body_leaves_nothing_behind(cap
     async with edge() as gateway:
         _, writer = await gateway.connect()
         writer.write(head("/v1/put", [("Host", "x"), ("Content-Length", 100)]) + b"{")
-        await until(lambda: not gateway.app.data.handler.is_idle)
+        await until(lambda: gateway.app.drain.calls)
         writer.close()
-        await until(lambda: gateway.app.data.handler.is_idle)
+        await until(lambda: not gateway.app.drain.calls)
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 

@@ -91,7 +91,7 @@ async def test_calls_behind_one_in_flight_are_not_taken_in_without_end(gateway):
     _, writer = await gateway.connect()
     call = signed_call(gateway, "get", BODY, extra=())
     writer.write(call[:-1])
-    await until(lambda: not gateway.app.data.handler.is_idle)
+    await until(lambda: gateway.app.drain.calls)
     writer.write(call[-1:] + call * 30_000)
     await until(lambda: gateway.faults.count("charge"))
     last = -1

@@ -70,10 +70,10 @@ async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, autho
         wrapped.sendall(b"POST /v1/put HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf")
         return wrapped
 
-    data = tls_gateway.app.data.handler
+    calls = tls_gateway.app.drain.calls
     with await asyncio.to_thread(begin) as wrapped:
-        await until(lambda: not data.is_idle)
+        await until(lambda: calls)
         os.write(wrapped.fileno(), b"\x17\x03\x03\x00\x20" + b"z" * 32)
-        await until(lambda: data.is_idle)
-    refusals = data._metrics._refusals
+        await until(lambda: not calls)
+    refusals = tls_gateway.app.data.handler._metrics._refusals
     assert (refusals["bad_request"], refusals["internal_error"]) == (1, 0)

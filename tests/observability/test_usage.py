@@ -100,7 +100,7 @@ async def test_what_was_not_charged_is_not_metered(gateway, options):
 
 async def test_a_call_that_is_cut_off_is_an_error(gateway):
     call = await hanging_call(gateway)
-    gateway.app.data.handler.stop()
+    gateway.app.drain.stop_calls()
     assert (await call).error == "shutting_down"
     await assert_counted(gateway, "get", "error")
 

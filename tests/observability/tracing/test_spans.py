@@ -65,7 +65,7 @@ async def test_a_lookup_that_several_requests_wait_for_belongs_to_the_first(trac
         token = (await gateway.manage("POST", tables, {"name": "posts"})).json["token"]
         gateway.faults.gate.clear()
         waiting = [asyncio.create_task(gateway.get("k", token=token)) for _ in range(3)]
-        while len(gateway.app.data.handler._tasks) < 3:  # noqa: ASYNC110 - no event tells
+        while len(gateway.app.drain.calls) < 3:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
         gateway.faults.gate.set()
         await asyncio.gather(*waiting)
@@ -162,7 +162,7 @@ async def test_what_a_shutdown_cuts_off_is_a_span_of_its_tenant(traced, receiver
         call = asyncio.create_task(gateway.get("k"))
         while not gateway.faults.count("charge"):  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
-        gateway.app.data.handler.stop()
+        gateway.app.drain.stop_calls()
         assert (await call).error == "shutting_down"
     request = _only(receiver.requests())
     attributes = attributes_of(request)

@@ -1,14 +1,17 @@
-"""Layer 1 as the section `signature:` configures it."""
+"""The policies that the settings ask for."""
 
 import logging
 from ipaddress import ip_network
 
 from backends.clock import Clock
+from backends.interface import WindowCounter
 from gateway.config.settings import Settings, TrustedProxySettings
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
 from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
+from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
 from gateway.domain.model import Caller
 from gateway.sigv4 import SignatureRules
 from gateway.sigv4.verification import strip_default_port
@@ -17,7 +20,7 @@ log = logging.getLogger("kvs.app")
 
 
 def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
-    """Who calls is proved by signature or by a trusted proxy, or not at all."""
+    """Layer 1: a signature or a trusted proxy proves who calls, or nothing has to."""
     signature = settings.signature
     if signature.mode == "off":
         log.warning("signature.mode is off: anyone who reaches the data listener is a caller")
@@ -38,6 +41,18 @@ def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
         proxy=_proxy(signature.credentials.trusted_proxy),
         clock=clock,
     )
+
+
+def token_policy(settings: Settings, bindings: Bindings) -> TableTokenPolicy:
+    """Layer 2; without layer 1, `Authorization` may carry the token, too."""
+    is_unsigned = settings.signature.mode == "off"
+    return TableTokenPolicy.for_development(bindings) if is_unsigned else TableTokenPolicy(bindings)
+
+
+def rate_limit(settings: Settings, counters: WindowCounter, clock: Clock) -> GrantCharge:
+    """The exact limit, which refuses or admits while its counters are unavailable."""
+    strict = RateLimit(counters, clock.monotonic_ms)
+    return LenientRateLimit(strict) if settings.rate_limit.on_failure == "allow" else strict
 
 
 def _proxy(settings: TrustedProxySettings | None) -> TrustedProxy | None:
