@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import cast
 
+from aiohttp import StreamReader
+
 from gateway.domain.answers import refuse
 from gateway.domain.errors import (
     BadRequest,
@@ -218,7 +220,14 @@ class Connection(asyncio.Protocol):
         self._service.tasks.add(task)
         name_request_of(task, self._request_id)
         try:
-            while await self._exchange(task):
+            while self._queue:
+                message = self._queue.popleft()
+                if message is None or not is_servable(message[0]):
+                    self._refuse(BadRequest())
+                    await self._sender.linger()
+                    return
+                if not await self._exchange(message, task):
+                    return
                 if self._queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
@@ -233,22 +242,18 @@ class Connection(asyncio.Protocol):
             self._waiter = self._request = None
             self._close()
 
-    async def _exchange(self, task: "asyncio.Task[None]") -> bool:
-        """Take the next message and send its response; False if there will be no other."""
-        if not self._queue:
-            return False
-        message = self._queue.popleft()
-        if message is None or not is_servable(message[0]):
-            self._refuse(BadRequest())
-            await self._sender.linger()
-            return False
+    async def _exchange(self, message: Message, task: "asyncio.Task[None]") -> bool:
+        """Send the response to a request; False if the connection is good for no other."""
         head, body = message
         has_arrived = body.is_eof()
         if has_arrived:
             self._leave_queue()
-        request = self._request = Request(head, body, peer=self.peer, invite=self._invite, task=task)
-        response = await self._respond(request)
-        closes = response.closes or self._must_close(request, response)
+        request = self._request = Request(head, body, self.peer, self._invite, task)
+        try:
+            response = await self._service.handler(request)
+        except Exception as error:
+            response = self._fail(error)
+        closes = response.closes or self._must_close(body, response.answer.code)
         keep_alive = not closes and request.keep_alive and not (self._ends and not self._queue)
         now_seconds = self._service.clock.wall_ms() // 1000
         self._sender.write(encode_response(request, response.answer, now_seconds, keep_alive=keep_alive))
@@ -261,23 +266,20 @@ class Connection(asyncio.Protocol):
             self._leave_queue()
         return keep_alive
 
-    async def _respond(self, request: Request) -> Response:
-        try:
-            return await self._service.handler(request)
-        except Exception as error:
-            report_exception(log, error)
-            self._service.count_refusal(InternalError())
-            return Response(refuse(InternalError()), closes=True)
-
-    def _must_close(self, request: Request, response: Response) -> bool:
+    def _must_close(self, body: StreamReader, code: str | None) -> bool:
         """What is left of the request's body, or a drain, ends the connection.
 
         A drain lets pipelined requests that are there be answered first.
         """
-        code = response.answer.code
-        if not request.body.is_eof() or code in _BREAKING:
+        if not body.is_eof() or code in _BREAKING:
             return True
         return self._service.is_draining() and (code == ShuttingDown.code or not self._queue)
+
+    def _fail(self, error: Exception) -> Response:
+        """A handler has no exceptions of its own: this one was not handled."""
+        report_exception(log, error)
+        self._service.count_refusal(InternalError())
+        return Response(refuse(InternalError()), closes=True)
 
     def _request_id(self) -> str | None:
         """That of the request being served, for the log."""

@@ -44,7 +44,6 @@ class Request:
         self,
         head: RawRequestMessage,
         body: StreamReader,
-        *,
         peer: str,
         invite: Callable[[], None],
         task: "asyncio.Task[None]",
@@ -110,21 +109,21 @@ def _request_id_of(headers: Headers) -> str:
 
 def encode_response(request: Request, answer: Answer, now_seconds: int, *, keep_alive: bool) -> bytes:
     """The response to a request on the wire, which has no body where HEAD asked."""
-    wire = _encode(answer, request.id, now_seconds, keep_alive=keep_alive)
-    return wire if request.method != "HEAD" else wire[: len(wire) - len(answer.body)]
+    body = answer.body if request.method != "HEAD" else b""
+    return _head(answer, request.id, now_seconds, keep_alive=keep_alive) + body
 
 
 def encode_refusal(refusal: Refusal, now_seconds: int) -> bytes:
     """The response to what is no request, or cannot be served; it ends the connection."""
-    return _encode(refuse(refusal), _new_request_id(), now_seconds, keep_alive=False)
+    answer = refuse(refusal)
+    return _head(answer, _new_request_id(), now_seconds, keep_alive=False) + answer.body
 
 
-def _encode(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
-    """Head and body in one piece, so that they leave in one packet."""
+def _head(answer: Answer, request_id: str, now_seconds: int, *, keep_alive: bool) -> bytes:
     start = _start(answer.status, answer.content_type, len(answer.body), now_seconds)
     fields = "".join([f"{name}: {value}\r\n" for name, value in answer.fields]) if answer.fields else ""
     end = "" if keep_alive else "Connection: close\r\n"
-    return f"{start}x-request-id: {request_id}\r\n{fields}{end}\r\n".encode() + answer.body
+    return f"{start}x-request-id: {request_id}\r\n{fields}{end}\r\n".encode()
 
 
 @lru_cache(8)

@@ -106,15 +106,16 @@ class MessageParser:
             if self._kept_back or self._is_upgrade or b"pgrade" in data or b"PGRADE" in data:
                 messages = self._feed_by_message(self._kept_back + data)
             else:
-                messages, self._kept_back = self._feed(data)
-                self.has_dropped = bool(messages) and messages[-1][0].upgrade and not self._kept_back
+                messages, is_upgraded, rest = self._parser.feed_data(data)
+                if messages and messages[-1][0].upgrade:
+                    self._stop_behind_upgrade(rest, has_dropped=not is_upgraded)
         except HttpProcessingError:
             self.end()
             raise Malformed from None
         if messages:
             self._queued += len(messages)
             self._body = messages[-1][1]
-            self._body_bytes = self._framing_bytes = 0
+            self._framing_bytes = 0
         elif data:
             self._bound_framing(len(data))
         return messages
@@ -124,7 +125,7 @@ class MessageParser:
         self._queued -= 1
         self._parser.message_consumed()
         if self._body.is_eof():
-            self._body, self._body_bytes = EMPTY_PAYLOAD, 0  # an idle connection keeps nothing
+            self._body = EMPTY_PAYLOAD  # an idle connection keeps nothing
 
     def pause(self) -> None:
         """Keep back what follows of the body that is being parsed."""
@@ -136,27 +137,29 @@ class MessageParser:
             self._body.set_exception(BrokenBody())
             self._body.feed_eof()
 
-    def _feed(self, data: bytes) -> tuple[Sequence[Message], bytes]:
-        """The messages, and what follows an Upgrade to a protocol that aiohttp knows.
+    def _stop_behind_upgrade(self, rest: bytes, *, has_dropped: bool) -> None:
+        """The connection stays with HTTP whatever an Upgrade asks for (RFC 9110, section 7.8).
 
-        The connection stays with HTTP whatever it asks for (RFC 9110, section 7.8).
+        aiohttp hands over what follows an Upgrade to a protocol that it knows, and drops what follows
+        another in the same packet. The usual spellings of that are parsed by message; behind others the
+        connection ends.
         """
-        messages, is_upgraded, rest = self._parser.feed_data(data)
-        if is_upgraded:
+        if has_dropped:
+            self.has_dropped = True
+        else:
             self._parser.set_upgraded(False)
-        return messages, rest
+            self._kept_back = rest
 
     def _feed_by_message(self, data: bytes) -> Sequence[Message]:
-        """Feed pieces that end where a message may end, and nothing behind an Upgrade.
-
-        aiohttp drops what follows, in the same piece, a request with an Upgrade that it does not know.
-        """
+        """Feed pieces that end where a message may end, and nothing behind an Upgrade."""
         messages: list[Message] = []
         start, self._kept_back = 0, b""
         while start < len(data) and self._queued + len(messages) < MAX_QUEUED:
             end = self._end_of_piece(data, start)
-            found, rest = self._feed(data[start:end])
+            found, is_upgraded, rest = self._parser.feed_data(data[start:end])
             start = end - len(rest)
+            if is_upgraded:
+                self._parser.set_upgraded(False)
             if found:
                 messages += found
                 self._body = found[-1][1]

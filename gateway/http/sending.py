@@ -17,7 +17,10 @@ _LOOK_SECONDS = 0.05
 
 
 class Sender:
-    """Writes to one transport, and ends it. `deadline` is the connection's."""
+    """Writes to one transport, and ends it. `deadline` is the connection's.
+
+    `is_paused`: the client does not read as fast as it is written to.
+    """
 
     __slots__ = (
         "_deadline",
@@ -27,6 +30,7 @@ class Sender:
         "_is_broken",
         "_transport",
         "_write_seconds",
+        "is_paused",
     )
 
     def __init__(self, transport: asyncio.Transport, deadline: Deadline, write_seconds: float) -> None:
@@ -36,17 +40,13 @@ class Sender:
         self._drained: asyncio.Future[None] | None = None
         self._gone: asyncio.Future[None] | None = None
         self._has_client_ended = False
+        self.is_paused = False
         self._is_broken = False
 
     @property
     def is_open(self) -> bool:
         """Whether the client is still there, as far as is known."""
         return self._transport is not None
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether the client does not read as fast as it is written to."""
-        return self._drained is not None
 
     @property
     def is_lingering(self) -> bool:
@@ -60,10 +60,12 @@ class Sender:
 
     def pause(self) -> None:
         """The transport's buffer is full."""
+        self.is_paused = True
         self._drained = asyncio.get_running_loop().create_future()
 
     def resume(self) -> None:
         """The transport's buffer has room."""
+        self.is_paused = False
         wake(self._drained)
         self._drained = None
 
