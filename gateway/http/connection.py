@@ -26,7 +26,7 @@ from gateway.domain.errors import (
 )
 from gateway.http.deadline import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
-from gateway.http.parsing import FramingTooLong, Malformed, Message, MessageParser
+from gateway.http.parser import FramingTooLong, Malformed, Message, MessageParser
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
 from gateway.observability.logs import forget_task, name_request_of, report_exception
@@ -130,8 +130,6 @@ class Connection(asyncio.Protocol):
             if not self._is_busy:
                 self._refuse(BadRequest())
             return
-        if self._parser.has_dropped:
-            self._ends = True
         if messages:
             self._enqueue(messages)
         elif data and not self._awaits_head and not self._is_busy:
@@ -190,6 +188,11 @@ class Connection(asyncio.Protocol):
     def _is_busy(self) -> bool:
         """Whether a request is being read, served or answered, or waits for that."""
         return self._request is not None or bool(self._queue)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether no other request can follow the one that is being served."""
+        return (self._ends or self._parser.has_dropped) and not self._queue
 
     def _enqueue(self, messages: Sequence[Message | None]) -> None:
         self._awaits_head = False
@@ -254,7 +257,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             response = self._fail(error)
         closes = response.closes or self._must_close(body, response.answer.code)
-        keep_alive = not closes and request.keep_alive and not (self._ends and not self._queue)
+        keep_alive = request.keep_alive and not (closes or self._is_last)
         now_seconds = self._service.clock.wall_ms() // 1000
         self._sender.write(encode_response(request, response.answer, now_seconds, keep_alive=keep_alive))
         if self._sender.is_paused and not await self._sender.drain():

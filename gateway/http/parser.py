@@ -23,6 +23,7 @@ MAX_FRAMING_BYTES = 16_384
 their number: one megabyte in all, two as the parser keeps it. Trailers of chunks have the same bounds."""
 
 _BODY_BUFFER_BYTES = 65_536
+_HEAD_END = b"\r\n\r\n"
 
 
 class BrokenBody(Exception):
@@ -58,20 +59,10 @@ class MessageParser:
     """The parser of one connection.
 
     Not all of a packet is parsed at once: no more than `MAX_QUEUED` messages ahead, and nothing behind an
-    Upgrade before its message is taken. `has_dropped`: bytes were lost, so no request can follow.
+    Upgrade before a message is taken. `has_dropped`: bytes may be lost, so no message can follow.
     """
 
-    __slots__ = (
-        "_body",
-        "_body_bytes",
-        "_framing_bytes",
-        "_is_upgrade",
-        "_kept_back",
-        "_length",
-        "_parser",
-        "_queued",
-        "has_dropped",
-    )
+    __slots__ = ("_body", "_body_bytes", "_framing_bytes", "_kept_back", "_parser", "_queued", "has_dropped")
 
     def __init__(self, flow: FlowControl, loop: asyncio.AbstractEventLoop) -> None:
         self._parser = HttpRequestParser(
@@ -85,8 +76,6 @@ class MessageParser:
         self._queued = 0
         self._body: StreamReader = EMPTY_PAYLOAD
         self._body_bytes = self._framing_bytes = 0
-        self._is_upgrade = False
-        self._length: int | None = None
         self._kept_back = b""
         self.has_dropped = False
 
@@ -102,17 +91,22 @@ class MessageParser:
 
     def feed(self, data: bytes) -> Sequence[Message]:
         """The messages whose heads end in `data`. Raises Malformed or FramingTooLong; then no more is fed."""
+        if self._kept_back:
+            data, self._kept_back = self._kept_back + data, b""
+        is_in_body = not self._body.is_eof()
         try:
-            if self._kept_back or self._is_upgrade or b"pgrade" in data or b"PGRADE" in data:
-                messages = self._feed_by_message(self._kept_back + data)
-            else:
-                messages, is_upgraded, rest = self._parser.feed_data(data)
-                if messages and messages[-1][0].upgrade:
-                    self._stop_behind_upgrade(rest, has_dropped=not is_upgraded)
+            messages, is_upgraded, rest = self._parser.feed_data(data)
         except HttpProcessingError:
             self.end()
             raise Malformed from None
         if messages:
+            if self.has_dropped:
+                return ()
+            if is_upgraded:
+                self._parser.set_upgraded(False)
+                self._kept_back = rest
+            elif messages[-1][0].upgrade:
+                self._stop_behind_upgrade(messages, b"" if is_in_body else data)
             self._queued += len(messages)
             self._body = messages[-1][1]
             self._framing_bytes = 0
@@ -137,47 +131,17 @@ class MessageParser:
             self._body.set_exception(BrokenBody())
             self._body.feed_eof()
 
-    def _stop_behind_upgrade(self, rest: bytes, *, has_dropped: bool) -> None:
-        """The connection stays with HTTP whatever an Upgrade asks for (RFC 9110, section 7.8).
+    def _stop_behind_upgrade(self, messages: Sequence[Message], packet: bytes) -> None:
+        """Keep back what follows the last message, which asks for an Upgrade that aiohttp does not know.
 
-        aiohttp hands over what follows an Upgrade to a protocol that it knows, and drops what follows
-        another in the same packet. The usual spellings of that are parsed by message; behind others the
-        connection ends.
+        The connection stays with HTTP (RFC 9110, section 7.8), but aiohttp drops what follows such a message
+        in its packet. Where the end of the message cannot be told for certain, no other is taken.
         """
-        if has_dropped:
+        end = _end_of(messages, packet)
+        if end is None:
             self.has_dropped = True
         else:
-            self._parser.set_upgraded(False)
-            self._kept_back = rest
-
-    def _feed_by_message(self, data: bytes) -> Sequence[Message]:
-        """Feed pieces that end where a message may end, and nothing behind an Upgrade."""
-        messages: list[Message] = []
-        start, self._kept_back = 0, b""
-        while start < len(data) and self._queued + len(messages) < MAX_QUEUED:
-            end = self._end_of_piece(data, start)
-            found, is_upgraded, rest = self._parser.feed_data(data[start:end])
-            start = end - len(rest)
-            if is_upgraded:
-                self._parser.set_upgraded(False)
-            if found:
-                messages += found
-                self._body = found[-1][1]
-                self._is_upgrade = found[-1][0].upgrade
-                self._length = _declared_length(found[-1][0])
-            if self._body.is_eof():
-                self._length = None
-                if self._is_upgrade:
-                    self._is_upgrade = False
-                    break
-        self._kept_back = data[start:]
-        return messages
-
-    def _end_of_piece(self, data: bytes, start: int) -> int:
-        """A body of declared length ends there; heads and chunks end with a line."""
-        if self._length is not None:
-            return start + self._length - self._body.total_bytes
-        return data.find(b"\n", start) + 1 or len(data)
+            self._kept_back = packet[end:]
 
     def _bound_framing(self, size: int) -> None:
         if self._body.total_bytes != self._body_bytes:
@@ -190,6 +154,17 @@ class MessageParser:
             raise FramingTooLong
 
 
-def _declared_length(head: RawRequestMessage) -> int | None:
-    length = head.headers.get("Content-Length")
-    return None if length is None else int(length)
+def _end_of(messages: Sequence[Message], packet: bytes) -> int | None:
+    """Where the last of a packet's messages ends; None if that cannot be told.
+
+    The first head ends with the packet's first empty line, unless a part of that line came with the packet
+    before.
+    """
+    if packet[:1] in (b"", b"\r", b"\n"):
+        return None
+    end = 0
+    for head, body in messages:
+        if head.chunked or not body.is_eof():
+            return None
+        end = packet.find(_HEAD_END, end) + len(_HEAD_END) + body.total_bytes
+    return end
