@@ -223,14 +223,7 @@ class Connection(asyncio.Protocol):
         self._service.tasks.add(task)
         name_request_of(task, self._request_id)
         try:
-            while self._queue:
-                message = self._queue.popleft()
-                if message is None or not is_servable(message[0]):
-                    self._refuse(BadRequest())
-                    await self._sender.linger()
-                    return
-                if not await self._exchange(message, task):
-                    return
+            while self._queue and await self._exchange(self._queue.popleft(), task):
                 if self._queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
@@ -245,8 +238,12 @@ class Connection(asyncio.Protocol):
             self._waiter = self._request = None
             self._close()
 
-    async def _exchange(self, message: Message, task: "asyncio.Task[None]") -> bool:
-        """Send the response to a request; False if the connection is good for no other."""
+    async def _exchange(self, message: Message | None, task: "asyncio.Task[None]") -> bool:
+        """Send the response to a message; False if the connection is good for no other."""
+        if message is None or not is_servable(message[0]):
+            self._refuse(BadRequest())
+            await self._sender.linger()
+            return False
         head, body = message
         has_arrived = body.is_eof()
         if has_arrived:

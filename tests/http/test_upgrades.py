@@ -1,4 +1,4 @@
-"""RFC 9110, section 7.8: a server may ignore Upgrade; what is pipelined behind it is answered like any other."""
+"""RFC 9110, section 7.8: a server may ignore Upgrade, and answers what is pipelined behind it."""
 
 import asyncio
 

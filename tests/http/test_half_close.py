@@ -1,0 +1,132 @@
+"""RFC 9112, section 9.6: a client that half-closes after whole requests gets their answers, then the end."""
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+
+import pytest
+
+from backends.clock import SystemClock
+from tests.backends.dynamodb.conformance import new_table
+from tests.support.dynamodb import ENVIRONMENT, MotoServer
+from tests.support.gateway import run_gateway
+from tests.support.redis import RedisServer
+from tests.support.wire import head, parse_replies, signed_call, until
+
+PUT, GET = b'{"key":"k","value":1}', b'{"key":"k"}'
+
+
+async def answers_to(gateway, data: bytes, seconds: float = 5.0):
+    """What is answered to a client that sends all of it and half-closes."""
+    reader, writer = await gateway.connect()
+    writer.write(data)
+    writer.write_eof()
+    async with asyncio.timeout(seconds):
+        received = await reader.read()
+    writer.close()
+    return parse_replies(received)
+
+
+@asynccontextmanager
+async def on_memory(_):
+    async with run_gateway() as gateway:
+        yield gateway
+
+
+@asynccontextmanager
+async def on_redis(_):
+    with RedisServer() as server:
+        store = {"kind": "redis", "url": server.url}
+        async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
+            yield gateway
+
+
+@asynccontextmanager
+async def on_dynamodb(monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with MotoServer.or_skip() as engine:
+        place = {"region": "eu-central-1", "endpoint_url": engine.endpoint_url}
+        store = {"kind": "dynamodb", "table": new_table(), "create_table": True, **place}
+        async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
+            yield gateway
+
+
+@pytest.mark.parametrize("on_store", [on_memory, on_redis, on_dynamodb])
+async def test_a_client_that_half_closes_gets_its_answer_on_every_store(on_store, monkeypatch):
+    async with on_store(monkeypatch) as gateway:
+        while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - asked over HTTP
+            await asyncio.sleep(0.02)
+        for _ in range(10):
+            (stored,) = await answers_to(gateway, signed_call(gateway, "put", PUT, extra=()))
+            assert stored.status == 200
+        (found,) = await answers_to(gateway, signed_call(gateway, "get", GET, extra=()))
+        assert found.json["value"] == 1
+
+
+async def test_the_answer_may_take_as_long_as_the_store(gateway):
+    gateway.faults.gate.clear()
+    answering = asyncio.create_task(answers_to(gateway, signed_call(gateway, "get", GET, extra=())))
+    await until(lambda: gateway.faults.count("charge"))
+    await asyncio.sleep(0.05)
+    gateway.faults.gate.set()
+    (reply,) = await answering
+    assert reply.status == 200
+
+
+async def test_all_that_was_pipelined_is_answered_before_the_end(gateway):
+    call = signed_call(gateway, "get", GET, extra=())
+    replies = await answers_to(gateway, call * 100)
+    assert [reply.status for reply in replies] == [200] * 100
+
+
+async def test_half_a_head_behind_a_request_is_not_waited_for(gateway):
+    call = signed_call(gateway, "get", GET, extra=())
+    (reply,) = await answers_to(gateway, call + call[:50], seconds=2)
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /v1/g"])
+async def test_a_client_that_has_sent_no_whole_request_is_closed_to(gateway, begun):
+    assert await answers_to(gateway, begun, seconds=2) == []
+
+
+async def test_half_a_body_is_refused_at_once(gateway):
+    fields = [("Host", "x"), ("Content-Length", 100)]
+    (reply,) = await answers_to(gateway, head("/v1/put", fields) + b"{", seconds=2)
+    assert (reply.status, reply.error, reply.closes) == (400, "bad_request", True)
+
+
+async def test_an_idle_client_that_half_closes_is_closed_to(gateway):
+    reader, writer = await gateway.connect()
+    writer.write(signed_call(gateway, "get", GET, extra=()))
+    await reader.readuntil(b"}")
+    writer.write_eof()
+    async with asyncio.timeout(2):
+        assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_client_that_is_gone_altogether_is_served_and_forgotten(gateway, lines):
+    """From here its end looks like a half-close until the answer meets a reset."""
+    gateway.faults.gate.clear()
+    host, port = gateway.data.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(signed_call(gateway, "put", PUT, extra=()))
+        await until(lambda: gateway.faults.count("charge"))
+    await asyncio.sleep(0.01)
+    gateway.faults.gate.set()
+    await until(lambda: gateway.app.data.handler.is_idle)
+    assert (await gateway.get("k")).json["value"] == 1
+    assert lines("kvs.edge") == []
+
+
+@pytest.mark.parametrize("listener", ["ops", "control"])
+async def test_the_other_listeners_answer_alike(gateway, listener):
+    reader, writer = await gateway.connect(listener)
+    writer.write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write_eof()
+    async with asyncio.timeout(2):
+        (reply,) = parse_replies(await reader.read())
+    writer.close()
+    assert reply.status == (200 if listener == "ops" else 401)
