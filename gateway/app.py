@@ -21,11 +21,11 @@ from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
-from gateway.controlplane.handler import ControlEdge
+from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.runtime import runtime_of
 from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
 from gateway.dataplane.execution import Executor, meter_of
-from gateway.dataplane.handler import DataEdge
+from gateway.dataplane.handler import DataHandler
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.bindings import CachedBindings
@@ -47,7 +47,7 @@ from gateway.observability.stores import (
 from gateway.observability.tracing.opening import Traces, open_tracing
 from gateway.observability.usage import KnownTables, Usage
 from gateway.opsplane.exposition import Exposition
-from gateway.opsplane.handler import OpsEdge
+from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
 from gateway.replica.background import DirectoryListing, dropping_idle_rows, health_checks
 from gateway.replica.drain import Drain
@@ -144,7 +144,7 @@ class DataPlane:
             open_meter=trace_meter(meter_of(self.usage), shared.traces),
             executor=Executor(shared.stores.entries, clock),
         )
-        self.handler = DataEdge(
+        self.handler = DataHandler(
             pipeline=self.pipeline,
             in_flight=shared.drain.calls,
             metrics=shared.metrics,
@@ -199,7 +199,7 @@ class ControlPlane:
         ]
         if not settings.control.tokens:
             log.warning("control.tokens is empty: the control plane refuses every call")
-        self.handler = ControlEdge(tokens=settings.control.tokens, routes=routes, settings=shared.edge)
+        self.handler = ControlHandler(tokens=settings.control.tokens, routes=routes, settings=shared.edge)
         self.service = Service(self.handler.handle, shared.edge, clock)
 
     def prepare(self, settings: Settings) -> Apply:
@@ -220,7 +220,7 @@ class OpsPlane:
     def __init__(self, shared: Shared, usage: Usage) -> None:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.is_draining)
-        self.handler = OpsEdge(self.health, Exposition(usage, metrics), drain.begin_scrape)
+        self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
         self.service = Service(self.handler.handle, shared.edge, shared.clock)
         metrics.watch(catalogue.DRAINING, drain.is_draining)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)

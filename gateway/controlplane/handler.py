@@ -28,7 +28,7 @@ audit_log = logging.getLogger("kvs.audit")
 audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: every change is recorded
 
 
-class ControlEdge:
+class ControlHandler:
     """Serves `routes` to whoever sends a control token."""
 
     def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:

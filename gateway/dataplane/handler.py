@@ -31,7 +31,7 @@ FAILURE_LINES_PER_SECOND = 20
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
-class DataEdge:
+class DataHandler:
     """Serves calls. `in_flight` are the tasks that serve one now."""
 
     def __init__(

@@ -14,7 +14,7 @@ from gateway.opsplane.health import Health, Status
 _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 
 
-class OpsEdge:
+class OpsHandler:
     """Serves probes and scrapes.
 
     A scrape of the tenant series begins with `begin_scrape`. If that returns what to call once the response

@@ -1,4 +1,8 @@
-"""Which dependencies answer, and whether this replica should be sent traffic."""
+"""Readiness: which dependencies answer, and whether this replica should be sent traffic.
+
+A later outage does not make a replica unready, unless `readiness` is strict: all replicas share the stores, so
+all would leave the load balancer at once, and clients would get nothing in place of a refusal that says why.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -27,7 +31,7 @@ class Health:
         dependencies: Mapping[str, Backend],
         *,
         strict: bool,
-        is_draining: Callable[[], bool] = lambda: False,
+        is_draining: Callable[[], bool],
     ) -> None:
         self._dependencies = dependencies
         self._strict = strict
@@ -44,7 +48,7 @@ class Health:
         return Status.READY if is_ready else Status.STARTING
 
     def dependencies(self) -> dict[str, bool]:
-        """Which dependencies answered when last asked."""
+        """Which dependencies answered the last ping."""
         return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
 
     def clock_leads(self) -> dict[str, float]:
@@ -53,25 +57,25 @@ class Health:
         return {name: lead for name, lead in leads.items() if lead is not None and self._up[name]}
 
     async def check(self) -> None:
-        """Ask each store once; changes are logged."""
-        faults = {backend: await _fault_of(backend) for backend in set(self._dependencies.values())}
+        """Ping each store once; changes are logged."""
+        errors = {backend: await _ping(backend) for backend in set(self._dependencies.values())}
         for dependency, backend in self._dependencies.items():
-            fault = faults[backend]
-            if self._up[dependency] != (fault is None):
-                _report(dependency, backend, fault)
-            self._up[dependency] = fault is None
+            error = errors[backend]
+            if self._up[dependency] != (error is None):
+                _report(dependency, backend, error)
+            self._up[dependency] = error is None
         self._reached_all = self._reached_all or all(self._up.values())
 
 
-def _report(dependency: str, backend: Backend, fault: BackendError | None) -> None:
+def _report(dependency: str, backend: Backend, error: BackendError | None) -> None:
     fields: dict[str, object] = {"dependency": dependency, "backend": backend.name}
-    if fault is None:
+    if error is None:
         log.info("dependency is up", extra={"fields": fields})
     else:
-        log.error("dependency is down", extra={"fields": {**fields, "reason": str(fault)}})
+        log.error("dependency is down", extra={"fields": {**fields, "reason": str(error)}})
 
 
-async def _fault_of(backend: Backend) -> BackendError | None:
+async def _ping(backend: Backend) -> BackendError | None:
     try:
         await backend.ping()
     except BackendError as error:

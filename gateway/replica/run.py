@@ -42,7 +42,11 @@ class Resource(Protocol):
 
 
 class Replica:
-    """Listeners, and what runs beside them. `services` are in the order in which they open."""
+    """Listeners, and what runs beside them.
+
+    `services` are in the order in which their listeners open. The data listener is the last, as all that
+    serves its requests has to be there, and closes first.
+    """
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class Replica:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Listen. At the end everything is closed, in reverse order. Raises CannotListen."""
+        """Listen. At the end everything is closed in reverse order. Raises CannotListen."""
         async with AsyncExitStack() as opened:
             for resource in self._resources:
                 opened.push_async_callback(resource.close)

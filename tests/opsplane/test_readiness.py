@@ -122,7 +122,7 @@ class TestTwoStores:
         of_store = FaultyBackend(await open_backend(MemorySettings(), clock), store)
         of_counters = FaultyBackend(await open_backend(MemorySettings(), clock), counters)
         dependencies = {"store": of_store, "counters": of_counters, "directory": of_store}
-        return Health(dependencies, strict=strict), store, counters
+        return Health(dependencies, strict=strict, is_draining=lambda: False), store, counters
 
     async def test_each_is_reported_by_itself(self, clock):
         health, _, counters = await self._health(clock, strict=False)
