@@ -1,7 +1,8 @@
 """Readiness: which dependencies answer, and whether this replica should be sent traffic.
 
-A later outage does not make a replica unready, unless `readiness` is strict: all replicas share the stores, so
-all would leave the load balancer at once, and clients would get nothing in place of a refusal that says why.
+A later outage does not make a replica unready, unless `readiness` is strict: all replicas share the stores,
+so all would leave the load balancer at once, and clients would get nothing in place of a refusal that says
+why.
 """
 
 import logging
