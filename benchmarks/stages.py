@@ -26,7 +26,7 @@ from gateway.dataplane.configured import caller_policy, token_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import admit
-from gateway.dataplane.policies.rate_limit import RateLimit
+from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put
@@ -74,7 +74,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     signature = caller_policy(settings, clock)
     tokens = token_policy(settings, _bindings(app, settings))
     backend = app.stores.backends[0]
-    limiter = RateLimit(backend.counters, clock.monotonic_ms)
+    limiter = ExactRateLimiter(backend.counters, clock.monotonic_ms)
     executor = Executor(backend.entries, clock)
     caller, binding, limits = signature.verify(call), await tokens.bind(call), Limits()
     open_meter = meter_of(app.data.usage)

@@ -11,7 +11,7 @@ from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
 from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
-from gateway.dataplane.policies.rate_limit import GrantCharge, LenientRateLimit, RateLimit
+from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter, RateLimiter
 from gateway.domain.model import Caller
 from gateway.sigv4 import SignatureRules
 from gateway.sigv4.verification import strip_default_port
@@ -49,10 +49,10 @@ def token_policy(settings: Settings, bindings: Bindings) -> TableTokenPolicy:
     return TableTokenPolicy.for_development(bindings) if is_unsigned else TableTokenPolicy(bindings)
 
 
-def rate_limit(settings: Settings, counters: WindowCounter, clock: Clock) -> GrantCharge:
+def rate_limit(settings: Settings, counters: WindowCounter, clock: Clock) -> RateLimiter:
     """The exact limit, which refuses or admits while its counters are unavailable."""
-    strict = RateLimit(counters, clock.monotonic_ms)
-    return LenientRateLimit(strict) if settings.rate_limit.on_failure == "allow" else strict
+    strict = ExactRateLimiter(counters, clock.monotonic_ms)
+    return LenientRateLimiter(strict) if settings.rate_limit.on_failure == "allow" else strict
 
 
 def _proxy(settings: TrustedProxySettings | None) -> TrustedProxy | None:

@@ -9,7 +9,7 @@ from gateway.dataplane.execution import Executor, OpenMeter
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
-from gateway.dataplane.policies.rate_limit import GrantCharge
+from gateway.dataplane.policies.rate_limit import RateLimiter
 from gateway.domain.answers import Answer, refuse, render
 from gateway.domain.errors import InternalError, Refusal, ShuttingDown
 from gateway.domain.model import Call, TenantLabels, UsageOutcome
@@ -30,7 +30,7 @@ class Pipeline:
         *,
         signature: CallerPolicy,
         table_token: TableTokenPolicy,
-        rate_limit: GrantCharge,
+        rate_limit: RateLimiter,
         limits: Limits,
         open_meter: OpenMeter,
         executor: Executor,

@@ -8,7 +8,7 @@ from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Charge, Keyspace
 from backends.memory import MemoryBackend
 from backends.settings import MemorySettings
-from gateway.dataplane.policies.rate_limit import LenientRateLimit, RateLimit
+from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter
 from gateway.domain.errors import QuotaUnavailable, RateLimited
 from gateway.domain.model import Budget, Grant, TenantLabels
 from tests.support.stores import Faults, FaultyBackend
@@ -20,7 +20,7 @@ def grant(*budgets: tuple[str, int]) -> Grant:
     return Grant(Keyspace("tbl_a"), tuple(Budget(*budget) for budget in budgets), labels)
 
 
-async def admitted(limit: RateLimit | LenientRateLimit, subject: Grant, times: int) -> int:
+async def admitted(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant, times: int) -> int:
     """How many of so many charges in a row pass."""
     passed = 0
     for _ in range(times):
@@ -32,7 +32,7 @@ async def admitted(limit: RateLimit | LenientRateLimit, subject: Grant, times: i
     return passed
 
 
-async def refusal(limit: RateLimit | LenientRateLimit, subject: Grant) -> RateLimited:
+async def refusal(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant) -> RateLimited:
     with pytest.raises(RateLimited) as caught:
         await limit.charge(subject)
     return caught.value
@@ -49,8 +49,8 @@ def counters(clock, faults):
 
 
 @pytest.fixture
-def limit(clock, counters) -> RateLimit:
-    return RateLimit(counters, clock.monotonic_ms)
+def limit(clock, counters) -> ExactRateLimiter:
+    return ExactRateLimiter(counters, clock.monotonic_ms)
 
 
 async def test_as_many_charges_pass_as_the_limit_says(limit):
@@ -58,7 +58,7 @@ async def test_as_many_charges_pass_as_the_limit_says(limit):
 
 
 async def test_two_replicas_admit_the_limit_together(clock, counters):
-    replicas = [RateLimit(counters, clock.monotonic_ms) for _ in range(2)]
+    replicas = [ExactRateLimiter(counters, clock.monotonic_ms) for _ in range(2)]
     passed = [await admitted(replica, grant(("env", 100)), 80) for replica in replicas]
     assert sum(passed) == 100
 
@@ -120,7 +120,7 @@ async def test_a_slow_verdict_is_not_remembered_beyond_its_window(clock):
             return Charge(admitted=False, closes_in_ms=1000)
 
     counter = SlowCounter()
-    limit = RateLimit(counter, clock.monotonic_ms)
+    limit = ExactRateLimiter(counter, clock.monotonic_ms)
     await refusal(limit, grant(("env", 1)))
     clock.advance(299)
     await refusal(limit, grant(("env", 1)))
@@ -182,11 +182,11 @@ async def test_a_dead_counter_is_quota_unavailable_and_not_a_verdict(limit, faul
 
 async def test_a_lenient_limit_lets_pass_while_the_counter_is_down(limit, faults):
     faults.fail = {"charge"}
-    assert await admitted(LenientRateLimit(limit), grant(("env", 1)), 5) == 5
+    assert await admitted(LenientRateLimiter(limit), grant(("env", 1)), 5) == 5
 
 
 async def test_a_lenient_limit_still_refuses_what_is_over(limit):
-    assert await admitted(LenientRateLimit(limit), grant(("env", 2)), 5) == 2
+    assert await admitted(LenientRateLimiter(limit), grant(("env", 2)), 5) == 2
 
 
 async def test_parallel_charges_pass_exactly_the_limit(limit, faults):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from backends.interface import Keyspace
 from backends.memory import MemoryBackend
 from backends.settings import MemorySettings
-from gateway.dataplane.policies.rate_limit import RateLimit
+from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.domain.errors import RateLimited
 from gateway.domain.model import Budget, Grant, TenantLabels
 from tests.support.clock import FakeClock
@@ -32,7 +32,7 @@ class Windows:
         return None if count < limit else -((now_ms - closes_at_ms) // 1000)
 
 
-async def seen(limit: RateLimit, bucket: str, number: int) -> int | None:
+async def seen(limit: ExactRateLimiter, bucket: str, number: int) -> int | None:
     grant = Grant(Keyspace("t"), (Budget(bucket, number),), TenantLabels("o", "a", "e", "t"))
     try:
         await limit.charge(grant)
@@ -46,7 +46,7 @@ async def seen(limit: RateLimit, bucket: str, number: int) -> int | None:
 def test_any_sequence_of_charges_is_judged_as_the_contract_says(acts):
     async def check() -> None:
         clock = FakeClock()
-        limit = RateLimit(MemoryBackend(MemorySettings(), clock).counters, clock.monotonic_ms)
+        limit = ExactRateLimiter(MemoryBackend(MemorySettings(), clock).counters, clock.monotonic_ms)
         model = Windows()
         for act in acts:
             match act:

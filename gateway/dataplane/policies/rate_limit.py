@@ -16,7 +16,7 @@ from gateway.domain.rules import WINDOW_MS
 _REMEMBERED_VERDICTS = 10_000
 
 
-class GrantCharge(Protocol):
+class RateLimiter(Protocol):
     """Decides whether a grant may be used once more in this window."""
 
     async def charge(self, grant: Grant) -> None:
@@ -24,7 +24,7 @@ class GrantCharge(Protocol):
         ...
 
 
-class RateLimit:
+class ExactRateLimiter:
     """Charges a grant's budgets in order. `now_ms` is monotonic."""
 
     def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
@@ -58,10 +58,10 @@ class RateLimit:
         self._closed_until_ms[budget] = closed_until_ms
 
 
-class LenientRateLimit:
+class LenientRateLimiter:
     """`on_failure: allow`: where counters and data live apart, a dead counter need not stop the data."""
 
-    def __init__(self, strict: RateLimit) -> None:
+    def __init__(self, strict: ExactRateLimiter) -> None:
         self._strict = strict
 
     async def charge(self, grant: Grant) -> None:
