@@ -116,7 +116,7 @@ async def test_a_client_that_is_gone_altogether_is_served_and_forgotten(gateway,
         await until(lambda: gateway.faults.count("charge"))
     await asyncio.sleep(0.01)
     gateway.faults.gate.set()
-    await until(lambda: gateway.app.data.handler.is_idle)
+    await until(lambda: not gateway.app.drain.calls)
     assert (await gateway.get("k")).json["value"] == 1
     assert lines("kvs.edge") == []
 
