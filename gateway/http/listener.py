@@ -78,10 +78,10 @@ class Listener:
         await _until(lambda: not self._service.connections, ends_at)
         for connection in connections:
             connection.abort()
-        tasks = list(self._service.tasks)
-        for task in tasks:
+        await _until(lambda: not self._service.connections, ends_at + _FLUSH_SECONDS)
+        for task in self._service.unfinished:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._service.unfinished, return_exceptions=True)
 
     async def _serve(self, waiting: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()

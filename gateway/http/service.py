@@ -68,7 +68,7 @@ class Service:
         self.is_draining = is_draining
         self.count_refusal = count_refusal
         self.connections: set[OpenConnection] = set()
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.unfinished: set[asyncio.Task[None]] = set()  # of connections that are lost
         self.to_connect: WeakSet[OpenConnection] = WeakSet()  # nobody tells of a TLS handshake that fails
         self._most_connections = _with_refused(settings.max_connections)
 

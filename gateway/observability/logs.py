@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
+from typing import Protocol
 
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
 """Libraries whose loggers quote requests with the secrets in them. Adapters log what is wrong themselves."""
@@ -19,9 +20,17 @@ _MOST_KINDS = 100
 context_fields: set[Callable[[], dict[str, str]]] = set()
 """Further fields of each line, asked for when it is written: those of traces, where requests are traced."""
 
-Current = Callable[[], str | None]
 
-_connections: dict[asyncio.Task[None], Current] = {}
+class Server(Protocol):
+    """What a task runs that serves one request after another."""
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the request that is being served; None between two."""
+        ...
+
+
+_connections: dict[asyncio.Task[None], Server] = {}
 """Which request a task serves. A connection is one task that serves its requests in turn; work that is
 started beside it, for several requests or for none, has no request id. Asked only when a line is logged."""
 
@@ -107,9 +116,9 @@ def describe_exception(error: BaseException) -> dict[str, object]:
     return {"fault": kinds, "at": places}
 
 
-def name_request_of(task: asyncio.Task[None], current: Current) -> None:
-    """From now on `current` returns the id of the request that the task serves, or None."""
-    _connections[task] = current
+def name_server_of(task: asyncio.Task[None], server: Server) -> None:
+    """From now on the task's log lines carry the id of the request that `server` serves."""
+    _connections[task] = server
 
 
 def forget_task(task: asyncio.Task[None]) -> None:
@@ -123,5 +132,5 @@ def current_request_id() -> str | None:
         task = asyncio.current_task()
     except RuntimeError:  # a thread without an event loop
         return None
-    current = None if task is None else _connections.get(task)
-    return None if current is None else current()
+    server = None if task is None else _connections.get(task)
+    return None if server is None else server.request_id
