@@ -12,7 +12,7 @@ opsplane          probes, metrics, the OpenAPI document
 observability     usage per tenant, service metrics, logs, traces
 http              bytes to request, response to bytes; the only room that knows aiohttp
 config            YAML to typed settings
-app               the composition root: the one place that names concrete classes and wires them
+app               the composition root: the one place where the rooms meet and are wired together
 replica           the life of a process: listen, reload, drain, end
 cli               the command line
 billing           what tenants used in a period, from the samples that Prometheus keeps

@@ -1,4 +1,4 @@
-"""The composition root: the one module that names concrete classes and wires them. A map of the service.
+"""The composition root: the one module where the rooms meet. It chooses their parts and wires them together.
 
     stores ── directory ──┬── data plane       put, get and delete
                           ├── control plane    apps, tables and credentials
@@ -128,9 +128,8 @@ class DataPlane:
 
     def __init__(self, shared: Shared, bindings: CachedBindings) -> None:
         settings, clock = shared.settings, shared.clock
-        tls = settings.listen.data.tls
         self._clock, self._bindings = clock, bindings
-        self.certificate = None if tls is None else ShownCertificate(tls)
+        self.certificate = ShownCertificate(tls) if (tls := settings.listen.data.tls) else None
         self.usage = Usage(
             max_series=settings.metering.max_series,
             idle_ms=_ms(settings.metering.idle_seconds),
@@ -159,22 +158,24 @@ class DataPlane:
             is_draining=shared.drain.is_draining,
             count_refusal=self.handler.count_refusal,
         )
-        shared.metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
-        shared.metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
-        shared.metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
-        shared.metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
-        shared.metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
-        shared.metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
+        self._watch(shared.metrics, bindings)
+
+    def _watch(self, metrics: ServiceMetrics, bindings: CachedBindings) -> None:
+        metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
+        metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
+        metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
+        metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
+        metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
+        metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
     def prepare(self, settings: Settings) -> Apply:
         """Policies of layers 1 and 2, and the certificate."""
         caller, token = caller_policy(settings, self._clock), token_policy(settings, self._bindings)
-        certificate = self.certificate
-        read = None if certificate is None else certificate.read()
+        context = self.certificate.read() if self.certificate else None
 
         def apply() -> None:
-            if certificate is not None and read is not None:
-                certificate.show(read)
+            if self.certificate and context:
+                self.certificate.show(context)
             self.pipeline.replace_policies(caller, token)
 
         return apply
