@@ -1,7 +1,7 @@
 """HTTP on every listener: bytes to requests, responses to bytes. Only here is aiohttp known.
 
 messages      a request and a response as values, and a response on the wire
-parser        bytes to messages, by aiohttp's parser
+receiving     the receiving side of a connection: bytes to messages, by aiohttp's parser
 body          a request's body, read within its bounds
 connection    one client: its requests in, its responses out
 sending       the sending side of a connection, and its end

@@ -7,7 +7,7 @@ from aiohttp.streams import EMPTY_PAYLOAD
 
 from gateway.domain.errors import BadRequest, BodyTooLarge, RequestTimeout
 from gateway.http.messages import Request
-from gateway.http.parser import BrokenBody
+from gateway.http.receiving import BrokenBody
 
 _MOST_PIECES = 64
 

@@ -8,7 +8,6 @@ waits without end for a client that does not read, and a client that half-closes
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from sys import intern
 from typing import cast
 
@@ -26,7 +25,7 @@ from gateway.domain.errors import (
 )
 from gateway.http.deadline import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
-from gateway.http.parser import FramingTooLong, Malformed, Message, MessageParser
+from gateway.http.receiving import FramingTooLong, Malformed, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
 from gateway.observability.logs import forget_task, name_server_of, report_exception
@@ -52,11 +51,8 @@ class Connection(asyncio.Protocol):
         "_awaits_head",
         "_deadline",
         "_ends",
-        "_is_full",
-        "_is_held",
         "_loop",
-        "_parser",
-        "_queue",
+        "_receiver",
         "_request",
         "_sender",
         "_service",
@@ -72,15 +68,12 @@ class Connection(asyncio.Protocol):
     def __init__(self, service: Service) -> None:
         self._service = service
         self._loop = asyncio.get_running_loop()
-        self._parser = MessageParser(self, self._loop)
+        self._receiver = Receiver(self._loop, self._parse_on)
         self._deadline = Deadline(self._loop)
-        self._queue: list[Message | None] = []  # an empty deque takes 700 bytes more
         self._task: asyncio.Task[None] | None = None
         self._request: Request | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._awaits_head = True
-        self._is_full = False
-        self._is_held = False
         self._ends = False
         self.peer = ""
         service.to_connect.add(self)
@@ -108,6 +101,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         service, settings = self._service, self._service.settings
         self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
+        self._receiver.open(self._transport)
         self._sender = Sender(self._transport, self._deadline, settings.write_seconds)
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""  # behind a proxy all have the same
@@ -124,16 +118,17 @@ class Connection(asyncio.Protocol):
         if self._ends:
             return
         try:
-            messages: Sequence[Message | None] = self._parser.feed(data)
+            has_messages = self._receiver.feed(data)
         except Malformed:
-            messages, self._ends = (None,), True
+            self._ends = has_messages = True
+            self._receiver.queue.append(None)
         except FramingTooLong:
             self._ends = True
             if not self._is_busy:
                 self._refuse(BadRequest())
             return
-        if messages:
-            self._enqueue(messages)
+        if has_messages:
+            self._begin_to_serve()
         elif data and not self._awaits_head and not self._is_busy:
             self._awaits_head = True
             self._deadline.set(self._service.settings.head_seconds, self._refuse_late_head)
@@ -144,7 +139,7 @@ class Connection(asyncio.Protocol):
         True keeps the other direction open, which TLS cannot do.
         """
         self._ends = True
-        self._parser.end()
+        self._receiver.end()
         self._sender.client_ended()
         is_tls = self._transport.get_extra_info("ssl_object") is not None
         return self._is_busy and not self._sender.is_lingering and not is_tls
@@ -154,8 +149,7 @@ class Connection(asyncio.Protocol):
         if self._task is not None:
             self._service.unfinished.add(self._task)
         self._ends = True
-        self._queue.clear()
-        self._parser.end()
+        self._receiver.lose()
         self._deadline.close()
         self._sender.lost(exc)
         wake(self._waiter)
@@ -166,68 +160,37 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._sender.resume()
 
-    # for the streams of bodies: `FlowControl`
-
-    @property
-    def connected(self) -> bool:
-        return self._sender.is_open
-
-    def pause_reading(self) -> None:
-        self._is_held = True
-        self._parser.pause()
-        self._transport.pause_reading()
-
-    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - aiohttp's
-        """Streams say so at every read and at their end, whether or not they were full."""
-        if not self._is_held:
-            return
-        self._is_held = False
-        if resume_parser:
-            self.data_received(b"")
-        self._resume_transport()
-
     # requests
 
     @property
     def _is_busy(self) -> bool:
         """Whether a request is being read, served or answered, or waits for that."""
-        return self._request is not None or bool(self._queue)
+        return self._request is not None or bool(self._receiver.queue)
 
     @property
     def _is_last(self) -> bool:
         """Whether no other request can follow the one that is being served."""
-        return (self._ends or self._parser.has_dropped) and not self._queue
+        return (self._ends or self._receiver.has_dropped) and not self._receiver.queue
 
-    def _enqueue(self, messages: Sequence[Message | None]) -> None:
+    def _parse_on(self) -> None:
+        """For the receiver, which has room."""
+        self.data_received(b"")
+
+    def _begin_to_serve(self) -> None:
         self._awaits_head = False
         self._deadline.clear()
-        self._queue.extend(messages)
-        if self._parser.is_full:
-            self._is_full = True
-            self._transport.pause_reading()
         if self._task is None:
             self._task = self._loop.create_task(self._serve(), name="connection")
         else:
             wake(self._waiter)
 
-    def _leave_queue(self) -> None:
-        """A message that has come whole makes room for others."""
-        self._parser.take()
-        if self._is_full and self._parser.has_room:
-            self._is_full = False
-            self.data_received(b"")
-            self._resume_transport()
-
-    def _resume_transport(self) -> None:
-        if self._sender.is_open and not (self._is_held or self._is_full):
-            self._transport.resume_reading()
-
     async def _serve(self) -> None:
         task = cast("asyncio.Task[None]", self._task)
         name_server_of(task, self)
         try:
-            while self._queue and await self._exchange(self._queue.pop(0), task):
-                if self._queue:
+            queue = self._receiver.queue
+            while queue and await self._exchange(queue.pop(0), task):
+                if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
@@ -250,7 +213,7 @@ class Connection(asyncio.Protocol):
         head, body = message
         has_arrived = body.is_eof()
         if has_arrived:
-            self._leave_queue()
+            self._receiver.free()
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
@@ -266,7 +229,7 @@ class Connection(asyncio.Protocol):
             response.on_read()
         self._request = None
         if keep_alive and not has_arrived:
-            self._leave_queue()
+            self._receiver.free()
         return keep_alive
 
     def _must_close(self, body: StreamReader, code: str | None) -> bool:
@@ -276,7 +239,7 @@ class Connection(asyncio.Protocol):
         """
         if not body.is_eof() or code in _BREAKING:
             return True
-        return self._service.is_draining() and (code == ShuttingDown.code or not self._queue)
+        return self._service.is_draining() and (code == ShuttingDown.code or not self._receiver.queue)
 
     def _fail(self, error: Exception) -> Response:
         """A handler has no exceptions of its own: this one was not handled."""

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.http.parser import MAX_FRAMING_BYTES
+from gateway.http.receiving import MAX_FRAMING_BYTES
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
 
