@@ -1,7 +1,7 @@
 """One conformance suite over all stores and their decorators.
 
 An adapter's test class inherits `StoreConformance` and supplies `open_store`. A
-store that keeps real time also sets `window_ms` and `slack_ms`.
+store that keeps real time also sets `short_ms` and `slack_ms`.
 """
 
 from tests.backends.conformance_base import BackendConformance

@@ -31,7 +31,11 @@ class Conformance:
     """What the three suites share."""
 
     window_ms = 60_000
+    """Of windows whose end no test waits for."""
+    short_ms = 60_000
+    """Of those whose end a test waits for; short where a store keeps real time."""
     slack_ms = 0
+    """How long before the close a call is made so that its answer comes before it."""
 
     def open_store(self) -> AbstractAsyncContextManager[Opened]:
         raise NotImplementedError

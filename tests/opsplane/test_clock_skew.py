@@ -6,9 +6,10 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.settings import DynamoSettings, RedisSettings
 from tests.backends.dynamodb.conformance import new_table
-from tests.support.dynamodb import ENVIRONMENT, MotoServer
+from tests.support.dynamodb import ENVIRONMENT, Ministack
 from tests.support.gateway import run_gateway
 from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.stores import first_answer
 from tests.support.wire import until
 
@@ -25,7 +26,7 @@ class ShiftedClock(SystemClock):
 
 @pytest.fixture(scope="module")
 def server():
-    with RedisServer() as server:
+    with deadlines_of(), RedisServer() as server:
         yield server
 
 
@@ -56,7 +57,7 @@ async def test_a_redis_user_who_may_not_ask_for_the_time_is_served_without(serve
 async def test_dynamodb_tells_to_the_second(monkeypatch, seconds):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    with MotoServer.or_skip() as engine:
+    with Ministack.or_skip() as engine:
         settings = DynamoSettings(
             table=new_table(), region="eu-central-1", endpoint_url=engine.endpoint_url, create_table=True
         )

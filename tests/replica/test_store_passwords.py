@@ -12,7 +12,9 @@ from backends.interface import Entry
 from backends.settings import DynamoSettings, MemorySettings, RedisSettings
 from tests.replica.watched import watching
 from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.scraping import eventually
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.store_traffic import TABLE
 from tests.support.stores import first_answer
 from tests.support.wire import until
@@ -22,7 +24,7 @@ ENTRY = Entry(b"1", None)
 
 @pytest.fixture(scope="module")
 def server():
-    with RedisServer() as server:
+    with deadlines_of(), RedisServer() as server:
         yield server
 
 
@@ -47,7 +49,7 @@ async def is_served(gateway) -> bool:
 
 async def until_refused(store):
     """Raises what the store says once it does not answer."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             await store.ping()
             await asyncio.sleep(0.005)

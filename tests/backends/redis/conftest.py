@@ -9,6 +9,7 @@ import uvloop
 from backends.redis.connection import Connection
 from tests.support.link import HOST, Link
 from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
 
 
 def pytest_asyncio_loop_factories(config, item):
@@ -17,6 +18,22 @@ def pytest_asyncio_loop_factories(config, item):
     if getattr(item.module, "RUNS_ON_UVLOOP_TOO", False):
         factories["uvloop"] = uvloop.new_event_loop
     return factories
+
+
+@pytest.fixture(scope="module", autouse=True)
+def deadlines(request):
+    """Those of production for modules that say so."""
+    if getattr(request.module, "DEADLINES_OF_PRODUCTION", False):
+        yield
+    else:
+        with deadlines_of():
+            yield
+
+
+@pytest.fixture
+def long_deadlines():
+    with deadlines_of():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,14 @@ from backends.redis.connection import DEADLINE_SECONDS
 from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.stopwatch import Stopwatch
 
 RUNS_ON_UVLOOP_TOO = True
+DEADLINES_OF_PRODUCTION = True
 
-SLACK_SECONDS = 0.05
+SLACK_SECONDS = 0.1
+"""The second look comes up to 40 ms after the deadline."""
 LARGE = bytes(range(256)) * 256
 
 
@@ -39,7 +42,9 @@ async def test_calls_without_a_reply_fail_at_the_deadline_all_together(connect, 
     assert connection.is_overdue
 
 
-async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond_its_deadline(connection):
+async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond_its_deadline(
+    connection, server
+):
     busy_3_ms = """
         local began = redis.call('TIME')
         repeat local now = redis.call('TIME')
@@ -48,7 +53,7 @@ async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond
     """
 
     async def seconds_until_answered() -> float:
-        watch = Stopwatch()
+        watch = Stopwatch(server.pid)
         await outcomes(
             [connection.send("EVAL", busy_3_ms, 0, LARGE[:20_000])]
         )  # Redis reads few of these at once
@@ -71,12 +76,12 @@ async def test_a_late_reply_on_an_ended_connection_reaches_nobody(connect, link)
 
 
 async def test_a_held_up_process_does_not_blame_the_server(connection):
-    """There is more to read than is read in one turn of the loop."""
+    """There is more to read than is read in one turn of the loop, and all of it has come."""
     assert await connection.send("SET", "large", LARGE) == b"OK"
-    calls = [connection.send("GET", "large") for _ in range(60)]
+    calls = [connection.send("GET", "large") for _ in range(10)]
     await asyncio.sleep(0)
     time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
-    assert await asyncio.gather(*calls) == [LARGE] * 60
+    assert await asyncio.gather(*calls) == [LARGE] * 10
 
 
 async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_server_either(connection):
@@ -89,16 +94,20 @@ async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_s
 
 
 async def test_calls_that_are_sent_by_a_callback_that_took_long_have_their_whole_time(connection):
-    early = connection.send("PING")
-    await asyncio.sleep(0)
-    time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
-    late = connection.send("BLPOP", "nothing-there", 0.1)
+    """Of a second, so that a busy Redis has time, too."""
+    with deadlines_of(1.0):
+        early = connection.send("PING")
+        await asyncio.sleep(0)
+        time.sleep(1.2)  # noqa: ASYNC251 - the loop itself is held up
+        late = connection.send("BLPOP", "nothing-there", 0.2)
     assert await asyncio.gather(early, late) == [b"PONG", None]
 
 
 async def test_the_deadline_of_an_earlier_call_is_not_that_of_a_later_one(connection):
-    for _ in range(3):
-        assert await connection.send("BLPOP", "nothing-there", 0.15) is None
+    """A second, so that a busy Redis has time, too."""
+    with deadlines_of(1.0):
+        for _ in range(3):
+            assert await connection.send("BLPOP", "nothing-there", 0.4) is None
 
 
 async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_nothing_of_the_rest(connect, deaf):
@@ -127,7 +136,8 @@ async def test_what_was_given_up_is_not_applied_after_what_was_acknowledged_late
         assert reasons(await outcomes(given_up)) == {"no answer in time"}
         second = await connect(server.port)
         server.resume()
-        for name in reversed(names):
-            assert await second.send("SET", name, "new") == b"OK"
-        await asyncio.sleep(0.2)
-        assert await asyncio.gather(*(second.send("GET", name) for name in names)) == [b"new"] * 300
+        with deadlines_of():
+            for name in reversed(names):
+                assert await second.send("SET", name, "new") == b"OK"
+            await asyncio.sleep(0.2)
+            assert await asyncio.gather(*(second.send("GET", name) for name in names)) == [b"new"] * 300

@@ -9,12 +9,13 @@ import pytest
 
 from backends.clock import SystemClock
 from gateway.observability.logs import JsonFormatter
+from gateway.replica import background
 from tests.backends.redis.conformance import opened_redis
 from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.link import HOST
 from tests.support.redis import Cluster, RedisServer
-from tests.support.stopwatch import Stopwatch
+from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.wire import until
 
 KEY, VALUE, PASSWORD = "the key", "the value", "the-password"
@@ -29,29 +30,37 @@ def server():
         yield server
 
 
+@pytest.fixture(autouse=True)
+def health_is_checked_by_hand(monkeypatch):
+    """What is logged is a change: a check in between would log another reason."""
+    monkeypatch.setattr(background, "_HEALTH_SECONDS", 3600)
+
+
 @asynccontextmanager
 async def served(server: RedisServer, **changes):
     """A gateway whose Redis has served it before."""
     store = {"kind": "redis", "url": server.url}
     async with run_gateway({"store": store, **changes}, clock=SystemClock()) as gateway:
-        await recovered(gateway)
+        await recovered(gateway, server)
         await gateway.app.ops.health.check()
         yield gateway
 
 
-async def recovered(gateway, seconds: float = 2.0) -> None:
+async def recovered(gateway, server: RedisServer, seconds: float = 2.0) -> None:
     """Service is back by itself, and soon."""
-    async with asyncio.timeout(seconds):
+    watch = Stopwatch(server.pid)
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (await gateway.put(KEY, VALUE)).status != 200:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
+    assert watch.seconds < seconds
     assert (await gateway.get(KEY)).json["value"] == VALUE
 
 
-async def codes(gateway) -> dict[str, str | None]:
+async def codes(gateway, server: RedisServer) -> dict[str, str | None]:
     """What each operation is answered; none may take long."""
     answers = {}
     for operation, fields in (("put", {"value": VALUE}), ("get", {}), ("delete", {})):
-        watch = Stopwatch()
+        watch = Stopwatch(server.pid)
         reply = await gateway.call(operation, {"key": KEY, **fields})
         assert watch.seconds < 0.35
         assert (reply.status == 200) == (reply.error is None)
@@ -86,7 +95,7 @@ async def test_scripts_that_the_server_has_forgotten_are_sent_again(server, capl
 
 
 async def test_a_server_that_loads_its_data_is_away_until_it_has(caplog):
-    slow = {"key_load_delay": 1_000, "loading_process_events_interval_bytes": 1_024}
+    slow = {"key_load_delay": 10_000, "loading_process_events_interval_bytes": 1_024}
     with RedisServer(**slow) as server:
         async with served(server) as gateway:
             for number in range(1_000):
@@ -95,21 +104,22 @@ async def test_a_server_that_loads_its_data_is_away_until_it_has(caplog):
             server.kill()
             server.launch()
             await until(lambda: "is loading its data (LOADING)" in reasons(caplog, "kvs.redis"))
-            assert await codes(gateway) == NO_QUOTA
+            assert await codes(gateway, server) == NO_QUOTA
             await is_reported(gateway, caplog, "is loading its data (LOADING)", "kvs.redis")
+            server.command("CONFIG", "SET", "key-load-delay", 0)
             await asyncio.to_thread(server.wait_until_ready)
-            await recovered(gateway, 1.0)
+            await recovered(gateway, server, 1.0)
 
 
 async def test_a_server_that_has_become_a_replica_is_a_quota_that_cannot_be_counted(server, caplog):
     async with served(server) as gateway:
         server.command("REPLICAOF", HOST, 1)
         for _ in range(10):
-            assert await codes(gateway) == NO_QUOTA
+            assert await codes(gateway, server) == NO_QUOTA
             await asyncio.sleep(0.05)
         await is_reported(gateway, caplog, "is a replica and refuses writes (READONLY)")
         server.command("REPLICAOF", "NO", "ONE")
-        await recovered(gateway)
+        await recovered(gateway, server)
 
 
 async def test_a_full_server_refuses_puts_and_goes_on_to_count_get_and_delete(server, caplog):
@@ -122,7 +132,7 @@ async def test_a_full_server_refuses_puts_and_goes_on_to_count_get_and_delete(se
         assert (await gateway.get(KEY)).json["found"] is False
         assert reasons(caplog, "kvs.stores") == {"has reached maxmemory (OOM)"}
         server.command("CONFIG", "SET", "maxmemory", 0)
-        await recovered(gateway)
+        await recovered(gateway, server)
 
 
 async def test_a_full_server_counts_exactly(server):
@@ -155,12 +165,12 @@ async def server_that_cannot_save(**changes):
             yield server, gateway
             obstacle.rmdir()
             server.command("BGSAVE")
-            await recovered(gateway)
+            await recovered(gateway, server)
 
 
 async def test_a_server_that_cannot_save_refuses_charges(caplog):
-    async with server_that_cannot_save() as (_, gateway):
-        assert await codes(gateway) == NO_QUOTA
+    async with server_that_cannot_save() as (server, gateway):
+        assert await codes(gateway, server) == NO_QUOTA
         await is_reported(gateway, caplog, "cannot save its data and refuses writes (MISCONF)")
 
 
@@ -178,12 +188,12 @@ async def test_a_server_that_runs_an_endless_script_is_away_until_it_is_killed(c
             endless = asyncio.create_task(asyncio.to_thread(server.command, "EVAL", "while true do end", 0))
             await asyncio.sleep(0.2)
             for _ in range(10):
-                assert await codes(gateway) == NO_QUOTA
+                assert await codes(gateway, server) == NO_QUOTA
             await is_reported(gateway, caplog, "runs a script that does not end (BUSY)")
             server.command("SCRIPT", "KILL")
             with pytest.raises(hiredis.ReplyError):
                 await endless
-            await recovered(gateway)
+            await recovered(gateway, server)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +210,10 @@ async def test_a_password_that_changed_is_named_as_the_reason(caplog, before, af
         async with served(server, store={"kind": "redis", "url": url}) as gateway:
             _lock(server, before, after)
             await until(lambda: reason in reasons(caplog, "kvs.redis"))
-            assert await codes(gateway) == NO_QUOTA
+            assert await codes(gateway, server) == NO_QUOTA
             await is_reported(gateway, caplog, reason, "kvs.redis")
             _lock(server, after, before)
-            await recovered(gateway)
+            await recovered(gateway, server)
 
 
 def _lock(server: RedisServer, before: str, after: str) -> None:
@@ -226,9 +236,9 @@ async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(
                 other.recv(1_000)
             reason = "accepts no more connections (maxclients)"
             await until(lambda: reason in reasons(caplog, "kvs.redis"))
-            assert await codes(gateway) == NO_QUOTA
+            assert await codes(gateway, server) == NO_QUOTA
             await is_reported(gateway, caplog, reason, "kvs.redis")
-        await recovered(gateway)
+        await recovered(gateway, server)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +252,7 @@ async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(
 async def test_what_is_wrong_with_the_url_is_named(server, caplog, login, database, reason):
     url = f"redis://{login}{HOST}:{server.port}/{database}"
     async with run_gateway({"store": {"kind": "redis", "url": url}}, clock=SystemClock()) as gateway:
-        assert await codes(gateway) == NO_QUOTA
+        assert await codes(gateway, server) == NO_QUOTA
         assert reasons(caplog, "kvs.redis") == {reason}
         assert (await gateway.ask_ops("/readyz")).status == 503
 

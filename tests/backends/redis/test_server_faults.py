@@ -5,6 +5,7 @@ import logging
 import ssl
 import time
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
@@ -19,13 +20,15 @@ from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer, TlsServer
 from tests.support.redis.tls import PASSWORD, USER
-from tests.support.stopwatch import Stopwatch
+from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.wire import until
 
 RUNS_ON_UVLOOP_TOO = True
+DEADLINES_OF_PRODUCTION = True
 
 NAME = "127.0.0.1"
-SLACK_SECONDS = 0.05
+SLACK_SECONDS = 0.1
+"""The second look comes up to 40 ms after the deadline."""
 SETTLED_SECONDS = 1.1
 """A connection that lasted for so long counts as a good one."""
 
@@ -71,7 +74,7 @@ def own_server(request):
 
 
 async def connected(server: Server) -> Server:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 await server.call("PING")
@@ -90,6 +93,7 @@ async def seconds_each(server: Server, calls: int) -> float:
     return watch.seconds / calls
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_the_first_calls_wait_for_the_first_connection(kept, server):
     kept_server = kept(server.port)
     assert await asyncio.gather(*(kept_server.call("ECHO", n) for n in range(50))) == [
@@ -114,9 +118,9 @@ async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own
     await asyncio.sleep(1.2)  # the longest pause between attempts
     own_server.launch()
     await asyncio.to_thread(own_server.wait_until_ready)
-    returned = time.monotonic()
+    watch = Stopwatch(own_server.pid)
     await connected(kept_server)
-    assert time.monotonic() - returned < 0.8
+    assert watch.seconds < 0.8
 
 
 async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
@@ -131,9 +135,9 @@ async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
     assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
     assert await seconds_each(kept_server, 2_000) < COSTS_LITTLE_SECONDS
     own_server.resume()
-    resumed = time.monotonic()
+    watch = Stopwatch(own_server.pid)
     await connected(kept_server)
-    assert time.monotonic() - resumed < 1.0
+    assert watch.seconds < 1.0
 
 
 async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_loop, server):
@@ -150,13 +154,14 @@ async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_
     await asyncio.sleep(0.01)
     watch = Stopwatch()
     assert reasons(await outcomes(hanging.call("PING") for _ in range(4))) == {"no answer in time"}
-    assert await seconds_each(hanging, 2_000) < COSTS_LITTLE_SECONDS
     assert watch.seconds < 2 * DEADLINE_SECONDS
+    assert await seconds_each(hanging, 2_000) < COSTS_LITTLE_SECONDS
     may_connect.set()
     await connected(hanging)
     await hanging.close()
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_when_redis_closes_the_connection_calls_in_flight_fail_and_the_next_succeed_at_once(
     kept, server, link
 ):
@@ -190,26 +195,28 @@ async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, s
     assert 3 <= attempts <= 12
 
 
-async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_and_again(quiet_loop):
-    attempts = 0
+async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_and_again(
+    quiet_loop, long_deadlines
+):
+    attempts = []
 
     async def dial_and_count():
-        nonlocal attempts
-        attempts += 1
+        attempts.append(time.monotonic())
         return await dial_at(server.port)
 
     with RedisServer() as server:
         server.command("REPLICAOF", HOST, 1)
         replica = Server(NAME, dial_and_count, Breaker(SystemClock().monotonic_ms))
-        started = time.monotonic()
-        while time.monotonic() - started < 2.5:
-            assert reasons(await outcomes([replica.call("SET", "k", "v")])) == {READONLY}
-            assert await replica.call("GET", "nothing-there") is None
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(attempts) < 3:
+                assert reasons(await outcomes([replica.call("SET", "k", "v")])) == {READONLY}
+                assert await replica.call("GET", "nothing-there") is None
+                await asyncio.sleep(0.01)
         await replica.close()
-    assert attempts == 3  # at first, and once a second
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(attempts))
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept, link):
     kept_server = await connected(kept(link.port))
     link.hold()
@@ -223,6 +230,7 @@ async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept,
     assert await kept_server.call("PING") == b"PONG"
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kept, link):
     link.hold()
     kept_server = kept(link.port)
@@ -239,6 +247,7 @@ async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kep
     assert await asyncio.gather(*waiting) == [b"PONG"] * MAX_IN_FLIGHT
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept, link):
     kept_server = await connected(kept(link.port))
     for _ in range(5):
@@ -251,6 +260,7 @@ async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept
         await asyncio.wait(gone)
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_repeated(kept, link):
     kept_server = await connected(kept(link.port))
     link.hold()
@@ -263,6 +273,7 @@ async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_r
     await until(lambda: link.connections == 0)
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, link):
     link.hold()
     kept_server = kept(link.port)
@@ -274,6 +285,7 @@ async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, lin
     await until(lambda: link.connections == 0)
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_what_nobody_foresaw_does_not_end_the_attempts_to_connect(kept, server, caplog):
     async def dial_badly():
         if not faults:

@@ -13,6 +13,7 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
+from backends.redis import server
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.support.ports import HOST
@@ -21,7 +22,7 @@ from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
 from tests.support.redis.tls import PASSWORD, USER
 from tests.support.servers import wait_for
-from tests.support.stopwatch import Stopwatch
+from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.store_traffic import TABLE
 
 RUNS_ON_UVLOOP_TOO = True
@@ -72,12 +73,12 @@ def log(caplog):
         assert PASSWORD not in shown
 
 
-async def _refusal_of(settings):
+async def _refusal_of(settings, *servers):
     """What a store says that was opened just now, and again when it knows; each time in time."""
     store = await open_backend(settings, SystemClock())
     try:
         for _ in range(3):
-            watch = Stopwatch()
+            watch = Stopwatch(*(server.pid for server in servers))
             with pytest.raises((BackendMisconfigured, BackendUnavailable)) as caught:
                 await store.entries.put(TABLE, "k", ENTRY)
             assert watch.seconds < REFUSAL_SECONDS
@@ -152,7 +153,7 @@ REFUSALS = {
 @pytest.mark.parametrize("case", REFUSALS)
 async def test_who_is_not_let_in_is_told_why(servers, case, log):
     settings, reason = REFUSALS[case]
-    fault = await _refusal_of(settings(servers))
+    fault = await _refusal_of(settings(servers), *vars(servers).values())
     assert (type(fault), str(fault)) == (BackendMisconfigured, reason)
     if "permit" not in reason:  # that is about a call, not about the connection
         (line,) = (record for record in log.records if record.name == "kvs.redis")
@@ -160,7 +161,7 @@ async def test_who_is_not_let_in_is_told_why(servers, case, log):
 
 
 async def test_another_authority_is_not_trusted(secured, stranger):
-    fault = await _refusal_of(RedisSettings(url=secured.url, ca_file=str(stranger)))
+    fault = await _refusal_of(RedisSettings(url=secured.url, ca_file=str(stranger)), secured)
     assert (type(fault), str(fault)) == (
         BackendMisconfigured,
         "its certificate is not trusted, or is for another host",
@@ -168,17 +169,19 @@ async def test_another_authority_is_not_trusted(secured, stranger):
 
 
 async def test_a_server_that_wants_tls_is_not_one_that_is_away(secured):
-    fault = await _refusal_of(RedisSettings(url=secured.url.replace("rediss", "redis")))
+    fault = await _refusal_of(RedisSettings(url=secured.url.replace("rediss", "redis")), secured)
     assert str(fault) == "hangs up before it answers, may want TLS (rediss://)"
 
 
-async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stranger, log):
+async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stranger, log, monkeypatch):
+    """It says nothing at all, so that the deadline ends the wait."""
+    monkeypatch.setattr(server, "DEADLINE_SECONDS", 0.25)
     url = f"rediss://:{SECRET}@{HOST}:{servers.plain.port}"
     store = await open_backend(RedisSettings(url=url, ca_file=str(stranger)), SystemClock())
     try:
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not any("does not speak TLS" in str(record.fields) for record in log.records):
-                watch = Stopwatch()
+                watch = Stopwatch(servers.plain.pid)
                 with pytest.raises((BackendUnavailable, BackendMisconfigured)):
                     await store.entries.get(TABLE, "k")
                 assert watch.seconds < REFUSAL_SECONDS
@@ -190,7 +193,7 @@ async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stran
 async def test_a_server_that_wants_a_certificate_of_its_client_is_told_from_one_that_is_away():
     with TlsServer() as server:
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
-        fault = await _refusal_of(_tls(server.url, server))
+        fault = await _refusal_of(_tls(server.url, server), server)
     assert str(fault) == "hangs up before it answers, may want a certificate of its client (tls-auth-clients)"
 
 
@@ -215,7 +218,7 @@ async def test_a_password_that_is_put_right_at_the_server_lets_the_gateway_in_wi
         with pytest.raises(BackendMisconfigured):
             await store.ping()
         secured.command("ACL", "SETUSER", USER, f">{PASSWORD}")
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await _is_refused(store):  # noqa: ASYNC110 - as a readiness check asks
                 await asyncio.sleep(0.02)
     finally:
@@ -267,5 +270,5 @@ async def test_sentinels_and_their_master_are_asked_over_tls(secured, stranger, 
         async with opened_redis(url, ca_file=str(both)) as store:
             await store.entries.put(TABLE, "k", ENTRY)
             assert await store.entries.get(TABLE, "k") == ENTRY
-        fault = await _refusal_of(RedisSettings(url=url, ca_file=str(stranger)))
+        fault = await _refusal_of(RedisSettings(url=url, ca_file=str(stranger)), secured, sentinel)
     assert "certificate" in str(fault)
