@@ -3,19 +3,13 @@
 import asyncio
 
 from tests.support.gateway import run_gateway
-
-
-async def _until_charged(gateway, number: int) -> None:
-    for _ in range(2000):
-        if gateway.faults.count("charge") >= number:
-            return
-        await asyncio.sleep(0.001)
+from tests.support.wire import until
 
 
 async def _stuck_calls(gateway, number: int) -> list[asyncio.Task]:
     gateway.faults.gate.clear()
     calls = [asyncio.create_task(gateway.get(f"key {each}")) for each in range(number)]
-    await _until_charged(gateway, number)
+    await until(lambda: gateway.faults.count("charge") >= number)
     return calls
 
 
@@ -29,7 +23,7 @@ async def test_calls_that_are_stuck_beyond_the_grace_are_503(gateway):
 
 
 async def test_an_interrupt_is_as_patient_with_calls_in_flight():
-    async with run_gateway({"shutdown": {"grace_seconds": 5}}) as gateway:
+    async with run_gateway({"shutdown": {"grace_seconds": 60}}) as gateway:
         (call,) = await _stuck_calls(gateway, 1)
         ending = asyncio.create_task(gateway.replica.finish())
         await asyncio.sleep(0.05)
@@ -40,7 +34,7 @@ async def test_an_interrupt_is_as_patient_with_calls_in_flight():
 
 
 async def test_calls_that_finish_within_the_grace_are_answered():
-    async with run_gateway({"shutdown": {"grace_seconds": 5}}) as gateway:
+    async with run_gateway({"shutdown": {"grace_seconds": 60}}) as gateway:
         calls = await _stuck_calls(gateway, 3)
         drain = asyncio.create_task(gateway.replica.drain())
         await asyncio.sleep(0.05)

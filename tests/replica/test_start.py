@@ -15,13 +15,16 @@ from gateway.replica.run import CannotListen
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway
 from tests.support.raw_client import Connection
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 def _serve(tmp_path, **changes) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(merged(BASE, changes)))
     command = [sys.executable, "-m", "gateway", "serve", "--config", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, env=os.environ)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, env=os.environ
+    )
 
 
 @pytest.mark.parametrize("listener", ["data", "ops", "control"])
@@ -54,7 +57,7 @@ def test_the_first_line_says_where_the_listeners_are_and_the_last_word_is_0(star
     with Connection(gateway.urls["data"]) as client:
         assert client.call()[0] == 200
     gateway.signal(signal.SIGTERM)
-    assert gateway.wait(3) == 0
+    assert gateway.wait() == 0
 
 
 def test_two_replicas_with_two_configurations_run_side_by_side(start):
@@ -75,7 +78,7 @@ def test_two_replicas_share_a_port_only_if_both_say_so(start, tmp_path):
 def test_every_line_of_the_log_is_json(start):
     gateway = start()
     gateway.signal(signal.SIGTERM)
-    gateway.wait(3)
+    gateway.wait()
     lines = [json.loads(line) for line in gateway.log.read_text().splitlines()]
     assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)
 

@@ -180,9 +180,9 @@ def test_a_storm_of_signals_does_no_harm(replica, tmp_path):
 
 
 def test_sighup_while_draining_does_not_end_the_drain(tmp_path):
-    shutdown = {"shutdown": {"drain_seconds": 0.5, "grace_seconds": 1.0}, "signature": {"mode": "off"}}
+    shutdown = {"shutdown": {"drain_seconds": 3, "grace_seconds": 1.0}, "signature": {"mode": "off"}}
     with GatewayProcess(merged(BASE, shutdown), tmp_path) as process:
         process.signal(signal.SIGTERM)
         process.signal(signal.SIGHUP)
         assert status(process) == 200
-        assert process.wait(5) == 0
+        assert process.wait() == 0

@@ -12,7 +12,8 @@ from typing import Any, Self
 import yaml
 
 from tests.support.evidence import note_fault
-from tests.support.stopwatch import PATIENCE_SECONDS
+from tests.support.servers import wait_for
+from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 
 
 class GatewayProcess:
@@ -57,6 +58,13 @@ class GatewayProcess:
 
     def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
         return self.process.wait(seconds)
+
+    def seconds_until_end(self) -> float:
+        """Waits for the end; without the seconds that it, or the test, waited for a processor."""
+        watch = Stopwatch(self.process.pid)
+        pid = self.process.pid
+        wait_for(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "it does not end")
+        return watch.seconds
 
     def __enter__(self) -> Self:
         return self

@@ -82,6 +82,11 @@ def request(operation: str = "get", **fields: Any) -> tuple[bytes, bytes]:
     return head.encode(), body
 
 
+def has_call_in_flight(ops: Connection) -> bool:
+    """Whether the head of one, or more, was read."""
+    return b"kvs_requests_in_flight 1.0" in ops.ask("/metrics/service")[2]
+
+
 def is_listening(url: str) -> bool:
     """Whether a new connection is taken."""
     try:

@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.support.ports import HOST
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 class Receiver:
@@ -68,7 +69,7 @@ class Receiver:
         status = self.statuses.pop(0) if self.statuses else 200
         self.deliveries.append(status)
         self.is_asked.set()
-        self.gate.wait(30)
+        self.gate.wait(PATIENCE_SECONDS)
         return status
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -2,7 +2,7 @@
 
 For tests whose clients and servers all run on the one loop of the test: what they send each other is there at
 once, so that nothing is missed when the clock moves on. How fast the machine is makes no difference to it.
-While a thread works for the loop, time passes as usual. Other processes are not waited for.
+What is for a thread is done in the loop's, while the clock stands still. Other processes are not waited for.
 """
 
 import asyncio
@@ -18,17 +18,15 @@ TIMES_FASTER = 50
 
 class _HurryingSelector(selectors.DefaultSelector):
     now = 0.0
-    threads = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if events := super().select(0):
             return events
         if timeout is None:
             return super().select(None)
-        faster = 1 if self.threads else TIMES_FASTER
         began = time.monotonic()
-        events = super().select(timeout / faster)
-        passed = (time.monotonic() - began) * faster
+        events = super().select(timeout / TIMES_FASTER)
+        passed = (time.monotonic() - began) * TIMES_FASTER
         self.now += min(passed, timeout) if events else timeout
         return events
 
@@ -46,10 +44,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
-        self._hurrying.threads += 1
-        done = super().run_in_executor(executor, func, *args)
-        done.add_done_callback(self._thread_is_done)
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
         return done
-
-    def _thread_is_done(self, _: asyncio.Future[Any]) -> None:
-        self._hurrying.threads -= 1

@@ -14,8 +14,8 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 def pytest_asyncio_loop_factories(config, item):
     """Where the other side is a scripted endpoint, all is on one loop, and its clock may hurry."""
-    calls_other_processes = {"engine", "ministack"} & set(item.fixturenames)
-    hurries = item.get_closest_marker("virtual_time") and not calls_other_processes
+    is_alone = not {"engine", "ministack", "hanging_thread"} & set(item.fixturenames)
+    hurries = is_alone and item.get_closest_marker("virtual_time")
     return {"asyncio": VirtualTimeLoop if hurries else asyncio.new_event_loop}
 
 

@@ -13,10 +13,11 @@ from tests.backends.dynamodb.scripted import READS, WRITES, prepared_endpoint, s
 from tests.support.clock import FakeClock
 from tests.support.dynamodb.answers import SILENCE, answer, refusal
 from tests.support.link import HOST
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.virtual_time
 
-SLACK_SECONDS = 0.05
+SLACK_SECONDS = 0.25
 GET, PUT, CHARGE = READS["get"][1], WRITES["put"][1], WRITES["charge"][1]
 
 
@@ -103,21 +104,28 @@ async def test_a_peer_that_answers_too_slowly_or_never_holds_calls_up_for_no_lon
         await assert_in_time(store)
 
 
-async def test_a_name_that_is_not_resolved_holds_calls_up_for_no_longer(impatient):
+@pytest.fixture
+def hanging_thread(monkeypatch):
+    """One that looks for the address of `dynamodb.test`."""
     resolve, over = socket.getaddrinfo, threading.Event()
 
     def hang(host, *rest, **options):
         if host == "dynamodb.test":
-            over.wait(10)
+            over.wait(PATIENCE_SECONDS)
         return resolve(HOST, *rest, **options)
 
-    impatient.setattr(socket, "getaddrinfo", hang)
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    yield over
+    over.set()
+
+
+async def test_a_name_that_is_not_resolved_holds_calls_up_for_no_longer(impatient, hanging_thread):
     try:
         async with unprepared_store("http://dynamodb.test:1", FakeClock()) as store:
             await asyncio.sleep(0.3)
             await assert_in_time(store)
     finally:
-        over.set()
+        hanging_thread.set()
 
 
 async def test_a_read_is_tried_again_until_two_seconds_are_over(endpoint, monkeypatch):

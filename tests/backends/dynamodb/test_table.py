@@ -10,12 +10,12 @@ from backends.errors import BackendError, BackendMisconfigured, BackendUnavailab
 from gateway.observability.logs import JsonFormatter
 from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
 from tests.backends.dynamodb.scripted import TABLE, TTL, WRITES, prepared_endpoint, unprepared_store
-from tests.support.config import BASE, merged
-from tests.support.dynamodb import ENVIRONMENT, REGION, DynamoDbLocal, Ministack
+from tests.support.dynamodb import DynamoDbLocal, Ministack
 from tests.support.dynamodb.answers import GARBAGE, NOT_JSON, PROXY_PAGE, RESET, Answer, answer, refusal
-from tests.support.load import client_of
-from tests.support.process import GatewayProcess
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.stores import first_answer
+
+pytestmark = pytest.mark.virtual_time
 
 PUT = WRITES["put"][1]
 KEYS = {"pk": "HASH", "sk": "RANGE"}
@@ -48,7 +48,7 @@ def make(engine, name: str, keys: dict[str, str] = KEYS, kind: str = "S", ttl: d
 
 async def fault_of(store, expected: str = "") -> str:
     """Why the store cannot be used, once that says what is expected."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 await store.ping()
@@ -144,7 +144,7 @@ async def test_what_is_wrong_is_named_once_and_mending_it_is_noticed(
         if made is not None:
             engine.observer.client.delete_table(TableName=table_name)
         make(engine, table_name)
-        await works(store, 3)
+        await works(store, PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -214,32 +214,6 @@ async def test_a_role_that_may_not_make_the_table_is_told_so(endpoint, operation
 
 
 EMPTY_TABLE = answer({"TableDescription": TABLE})
-
-
-async def test_a_gateway_that_starts_without_dynamodb_lives_and_is_ready_soon_after_it_arrives(tmp_path):
-    store = {"kind": "dynamodb", "table": "kvs-late", "region": REGION, "create_table": True}
-    engine = Ministack()
-    with engine:
-        store["endpoint_url"] = engine.endpoint_url
-        engine.kill()
-        config = merged(BASE, {"store": store, "logging": {"level": "debug"}})
-        process = await asyncio.to_thread(GatewayProcess, config, tmp_path, ENVIRONMENT)
-        with process:
-            async with client_of(process) as gateway:
-                for _ in range(10):
-                    assert (await gateway.ask_ops("/livez")).status == 200
-                    assert (await gateway.ask_ops("/readyz")).status == 503
-                    refused = await gateway.put("k", 1)
-                    assert (refused.status, refused.error) == (503, "quota_unavailable")
-                    await asyncio.sleep(0.05)
-                await asyncio.to_thread(engine.start)
-                async with asyncio.timeout(2):
-                    while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110
-                        await asyncio.sleep(0.02)
-                assert (await gateway.put("k", 1)).status == 200
-        log = process.log.read_text()
-        assert "Traceback" not in log
-        assert "Unclosed" not in log
 
 
 async def test_a_table_that_is_gone_is_noticed_and_made_again(credentials, engine, table_name):

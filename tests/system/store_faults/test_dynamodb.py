@@ -32,6 +32,7 @@ from tests.support.gateway import run_gateway
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis import RedisServer
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 KEY, VALUE = "the key", "the value"
 SESSION_TOKEN = "the session token"
@@ -232,3 +233,29 @@ async def test_the_log_of_a_gateway_at_its_most_talkative_holds_no_secret_and_no
     assert not any(word in log for word in ("Credential=", "Traceback", "Unclosed", "never retrieved"))
     loggers = {json.loads(line)["logger"] for line in log.splitlines()}
     assert {name.partition(".")[0] for name in loggers} <= {"kvs", "asyncio"}
+
+
+async def test_a_gateway_that_starts_without_dynamodb_lives_and_is_ready_soon_after_it_arrives(tmp_path):
+    store = {"kind": "dynamodb", "table": "kvs-late", "region": REGION, "create_table": True}
+    engine = Ministack()
+    with engine:
+        store["endpoint_url"] = engine.endpoint_url
+        engine.kill()
+        config = merged(BASE, {"store": store, "logging": {"level": "debug"}})
+        process = await asyncio.to_thread(GatewayProcess, config, tmp_path, ENVIRONMENT)
+        with process:
+            async with client_of(process) as gateway:
+                for _ in range(10):
+                    assert (await gateway.ask_ops("/livez")).status == 200
+                    assert (await gateway.ask_ops("/readyz")).status == 503
+                    refused = await gateway.put("k", 1)
+                    assert (refused.status, refused.error) == (503, "quota_unavailable")
+                    await asyncio.sleep(0.05)
+                await asyncio.to_thread(engine.start)
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110
+                        await asyncio.sleep(0.02)
+                assert (await gateway.put("k", 1)).status == 200
+        log = process.log.read_text()
+        assert "Traceback" not in log
+        assert "Unclosed" not in log
