@@ -1,4 +1,4 @@
-"""Spares a store that keeps failing, and its callers the wait."""
+"""Circuit breaker: opens after five consecutive failures; lets one probe through per second."""
 
 from collections.abc import Callable
 
@@ -9,35 +9,40 @@ PROBE_EVERY_MS = 1000
 
 
 class Breaker:
-    """Opens after failures in a row; while open, lets one call a second try. `now_ms` is monotonic."""
+    """The circuit breaker of one server. `now_ms` is a monotonic clock.
+
+    While it is open, calls fail in microseconds instead of at their deadline, and a server that recovers is
+    not met by all of them at once. Any success closes it, whether of a probe or of a call that was in flight
+    when it opened. A probe whose outcome is never reported (its caller was cancelled) blocks nothing: the
+    next is due a second after it, whatever became of it.
+    """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
         self._failures = 0
         self._next_probe_ms = 0
-        self._last_fault = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether calls are refused, but for probes."""
-        return self._failures >= FAILURES_TO_OPEN
+        self._last_reason = ""
+        self.is_open = False
+        """Whether calls are refused, probes excepted."""
 
     def admit(self) -> None:
-        """Raises BackendUnavailable if the store is to be left alone."""
+        """Raises BackendUnavailable while the breaker is open, unless this call is the probe."""
         if not self.is_open:
             return
         now_ms = self._now_ms()
         if now_ms < self._next_probe_ms:
-            raise BackendUnavailable(f"left alone for a moment after failures in a row: {self._last_fault}")
+            raise BackendUnavailable(f"the circuit breaker is open: {self._last_reason}")
         self._next_probe_ms = now_ms + PROBE_EVERY_MS
 
     def succeeded(self) -> None:
         """The store answered: closes the breaker."""
         self._failures = 0
+        self.is_open = False
 
-    def failed(self, fault: BackendError) -> None:
-        """The store did not answer, or said that it cannot."""
+    def failed(self, error: BackendError) -> None:
+        """The store did not answer, or answered that it cannot serve."""
         self._failures += 1
-        self._last_fault = str(fault)
-        if self._failures == FAILURES_TO_OPEN:
+        self._last_reason = str(error)
+        if self._failures == FAILURES_TO_OPEN:  # failures of calls in flight do not postpone the probe
+            self.is_open = True
             self._next_probe_ms = self._now_ms() + PROBE_EVERY_MS

@@ -26,7 +26,7 @@ class BackendError(Exception):
 
 
 class BackendUnavailable(BackendError):
-    """The store did not answer, or asked to be left alone for a while."""
+    """The store did not answer, or cannot serve for a while."""
 
 
 class BackendMisconfigured(BackendError):
@@ -39,3 +39,10 @@ class StoreFull(BackendError):
 
 class CorruptEntry(BackendError):
     """An entry or record that this gateway cannot have written."""
+
+
+def as_backend_error(error: Exception) -> BackendError:
+    """`error`, or one that names the kind of an unhandled exception, whose text may hold a secret."""
+    if isinstance(error, BackendError):
+        return error
+    return BackendUnavailable(f"unhandled exception: {type(error).__name__}")

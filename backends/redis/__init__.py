@@ -1,12 +1,18 @@
 """Any number of replicas on one Redis: standalone, behind Sentinel, or a Cluster.
 
-url         what the configuration says about where Redis is
+url         the forms of a Redis url, parsed
+commands    what is sent: names, slots, commands in RESP
+replies     what comes back: error replies as the errors of the ports
+deadlines   how long a reply may take, and how an overdue one is noticed
 connection  one socket that all calls share
 dialing     from an address to an open connection: TLS, credentials, database
-server      a server kept connected, behind a deadline, a breaker and a cap
-discovery   asks sentinels and cluster nodes who serves what
-topology    which server a key belongs to
-replies     what Redis refuses, as the errors of the ports
-keys        names of entries, counters and records
-entries, counters, records, scripts, backend    the ports
+server      one server, kept connected, behind a deadline, a circuit breaker and a limit on calls in flight
+discovery   asks sentinels for the master, and cluster nodes for the owners of slots
+slots       the map of a cluster, kept fresh
+cluster     calls of a cluster: redirections, the gap between two masters
+topology    which server runs a command or a script
+entries     `EntryStore`
+counters    `WindowCounter`
+records     `RecordStore`
+backend     `Backend`: what a url chooses, put together
 """

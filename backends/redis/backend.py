@@ -1,4 +1,4 @@
-"""The three ports on Redis."""
+"""The store on Redis: what a url chooses, put together."""
 
 import ssl
 from collections.abc import Callable
@@ -12,14 +12,15 @@ from backends.breaker import Breaker
 from backends.clock import Clock
 from backends.errors import BackendError, StoreFull
 from backends.redis.cluster import ClusterOfMasters
+from backends.redis.commands import Keys, pack
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
 from backends.redis.discovery import find_master
 from backends.redis.entries import RedisEntryStore
-from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
 from backends.redis.server import Server
+from backends.redis.slots import SlotMap
 from backends.redis.topology import OneMaster, Topology
 from backends.redis.url import Address, Layout, RedisUrl, parse_url
 from backends.settings import RedisSettings
@@ -46,9 +47,10 @@ class RedisBackend:
 
     async def ping(self) -> None:
         """Write something, too: a replica, or a server that cannot save, answers PING and serves nobody."""
+        name = self._keys.ping
         await self._topology.ping()
         with suppress(StoreFull):  # only puts are refused then
-            await self._topology.call(self._keys.ping, "SET", self._keys.ping, "", "PX", _PING_TTL_MS)
+            await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS))
         self.clock_lead_seconds = await self._clock_lead_seconds()
 
     def renew(self, settings: object) -> bool:
@@ -68,7 +70,7 @@ class RedisBackend:
     async def _clock_lead_seconds(self) -> float | None:
         asked_ms = self._wall_ms()
         try:
-            reply = await self._topology.call(self._keys.ping, "TIME")
+            reply = await self._topology.call(self._keys.ping, pack("TIME"))
         except BackendError:
             return None  # this user may not ask: the store is there all the same
         answered_ms = self._wall_ms()
@@ -103,6 +105,6 @@ def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topo
         case Layout.SENTINEL:
             return OneMaster(Server(f"master {url.master}", dial_master, new_breaker()))
         case Layout.CLUSTER:
-            return ClusterOfMasters(url.addresses, connect, dial_at, new_breaker)
+            return ClusterOfMasters(SlotMap(url.addresses, connect, dial_at, new_breaker))
         case _ as unreachable:
             assert_never(unreachable)

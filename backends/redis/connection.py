@@ -1,55 +1,51 @@
-"""One socket to one Redis server, shared by any number of calls.
+"""One socket to one Redis server, shared by any number of calls (D87).
 
-redis-py gives each call a connection of its own for as long as it lasts. Here all commands
-of one turn of the event loop leave in one write, and replies are told apart by their order,
-which Redis guarantees (https://redis.io/docs/latest/develop/using-commands/pipelining/).
+Commands of one turn of the event loop leave in one write. Replies carry no identifier: Redis answers
+in the order of the commands (https://redis.io/docs/latest/develop/using-commands/pipelining/), so the
+oldest command without a reply owns the next one. The invariant is that `_waiting` holds exactly the
+commands without a reply, in the order in which they were sent. Hence
+
+- a cancelled call keeps its place, and its reply is dropped when it comes;
+- nothing is sent again on the same connection, and nothing overtakes;
+- a connection that missed a reply, or got one too many, cannot be used any more.
 """
 
 import asyncio
 import socket
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any, cast
 
 import hiredis
 
 from backends.errors import BackendUnavailable
-from backends.redis.replies import NOT_REDIS, fault_of
+from backends.redis.commands import pack
+from backends.redis.deadlines import DEADLINE_SECONDS, NOT_IN_TIME, DeadlineTimer
+from backends.redis.replies import NOT_REDIS, error_of
 
-Argument = str | bytes | int
 Reply = Any
-"""What hiredis makes of RESP2: None, int, bytes, a list of these, or a `hiredis.ReplyError`."""
+"""What hiredis makes of RESP2: None, int, bytes, or a list of these."""
 
-DEADLINE_SECONDS = 0.25
 LOST = "the connection was lost"
 
-_SECOND_LOOK_SECONDS = 0.005
-_LONGEST_DOUBT_SECONDS = 0.04
 _NO_LINGER = struct.pack("ii", 1, 0)
+_ASKING = pack("ASKING")
 _INCOMPLETE = object()
 
 
-@asynccontextmanager
-async def deadline(at: float) -> AsyncIterator[None]:
-    """BackendUnavailable when the loop's clock reads `at`, for what takes more than one command."""
-    try:
-        async with asyncio.timeout_at(at):
-            yield
-    except TimeoutError:
-        raise BackendUnavailable("no answer in time") from None
+def _as_it_is(reply: hiredis.ReplyError) -> Exception:
+    return reply
 
 
-def _nothing() -> None:
-    """Nobody has asked yet."""
+def _ignore() -> None:
+    """No owner yet."""
 
 
 class Connection(asyncio.Protocol):
-    """Sends commands, and ends as a whole as soon as one of them is not answered in time.
+    """Pipelines the commands of all callers.
 
-    Ending it is what keeps a late reply from reaching another call. There is no flow control:
-    the cap on calls in flight bounds what is buffered.
+    There is no flow control: the caller's limit on commands in flight bounds what is buffered.
     """
 
     def __init__(self) -> None:
@@ -57,16 +53,17 @@ class Connection(asyncio.Protocol):
         self._parser = hiredis.Reader(notEnoughData=_INCOMPLETE)
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._unsent: list[bytes] = []
-        self._watch: asyncio.TimerHandle | None = None
-        self._looks_at = 0.0
-        self._has_doubts = False
+        self._timer = DeadlineTimer(self._oldest_due, self._on_overdue)
         self._fault = ""
-        self._on_end: Callable[[], None] = _nothing
+        self._had_error_reply = False
+        self._on_error_reply: Callable[[hiredis.ReplyError], Exception] = _as_it_is
+        self._on_recovery: Callable[[], None] = _ignore
+        self._on_end: Callable[[], None] = _ignore
         self.is_overdue = False
 
     @property
     def in_flight(self) -> int:
-        """Commands whose replies are still to come."""
+        """Commands without a reply."""
         return len(self._waiting)
 
     @property
@@ -74,37 +71,56 @@ class Connection(asyncio.Protocol):
         """Why the connection ended; empty while it has not."""
         return self._fault
 
-    def send(self, *command: Argument) -> asyncio.Future[Reply]:
-        """The reply to come; BackendUnavailable if the connection ends before. May be cancelled."""
+    def report_to(
+        self,
+        *,
+        on_error_reply: Callable[[hiredis.ReplyError], Exception],
+        on_recovery: Callable[[], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """Tell the owner what happens from now on.
+
+        `on_error_reply` gives the exception that the command raises (until now: the `hiredis.ReplyError`),
+        `on_recovery` is called at the first good reply after an error reply, `on_end` once, when the
+        connection ends, or now if it has.
+        """
+        self._on_error_reply = on_error_reply
+        self._on_recovery = on_recovery
+        self._on_end = on_end
+        if self._fault:
+            on_end()
+
+    def send(self, command: bytes) -> asyncio.Future[Reply]:
+        """The reply to come; raises what the owner makes of an error reply, or BackendUnavailable at the end.
+
+        May be cancelled.
+        """
         reply: asyncio.Future[Reply] = self._loop.create_future()
         if self._fault:
             reply.set_exception(BackendUnavailable(self._fault))
             return reply
         if not self._unsent:
             self._loop.call_soon(self._flush)
-        self._unsent.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub means one argument
+        self._unsent.append(command)
         due = self._loop.time() + DEADLINE_SECONDS
+        if not self._waiting:
+            self._timer.start(due)
         self._waiting.append((due, reply))
-        if self._watch is None:
-            self._look_at(due)
         return reply
 
-    def send_asking(self, *command: Argument) -> asyncio.Future[Reply]:
-        """Like `send`, to the node that a slot is on its way to."""
-        self.send("ASKING").cancel()  # what it replies says nothing
-        return self.send(*command)
-
-    def when_ended(self, on_end: Callable[[], None]) -> None:
-        """Call `on_end` once, when the connection ends, or now if it has."""
-        self._on_end = on_end
-        if self._fault:
-            on_end()
+    def send_asking(self, command: bytes) -> asyncio.Future[Reply]:
+        """Like `send`, to the node that a slot is moving to."""
+        self.send(_ASKING).cancel()  # its reply says nothing; the pair stays adjacent, as Redis requires
+        return self.send(command)
 
     def end(self, fault: str) -> None:
-        """Drop the connection and what it has not sent yet; every call in flight fails."""
+        """Drop the connection and what it has not sent yet; every command in flight fails.
+
+        The socket is closed with a reset (SO_LINGER of 0 seconds). An orderly close would let our kernel go
+        on delivering: a write that was given up, and answered with 503, could then be applied after a later
+        one of the same key that was acknowledged over the next connection.
+        """
         if not self._fault and not self._transport.is_closing():
-            # without it the kernel would go on delivering, and a write that was given up could
-            # be applied after a later one was acknowledged
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             self._transport.abort()
         self._fail(fault)
@@ -119,29 +135,39 @@ class Connection(asyncio.Protocol):
         self._parser.feed(data)
         try:
             while (value := self._parser.gets()) is not _INCOMPLETE:
-                self._answer(value)
+                if isinstance(value, hiredis.ReplyError):
+                    self._raise(value)
+                elif self._waiting:
+                    _, reply = self._waiting.popleft()
+                    if not reply.done():
+                        reply.set_result(value)
+                    if self._had_error_reply:
+                        self._had_error_reply = False
+                        self._on_recovery()
+                else:
+                    self.end(NOT_REDIS)
         except (hiredis.ProtocolError, TypeError):  # the latter for RESP3 that Python cannot hold
             self.end(NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         self._fail(LOST)
 
-    def _answer(self, value: Reply) -> None:
-        if self._waiting:
-            _, reply = self._waiting.popleft()
-            if not reply.done():
-                reply.set_result(value)
-        elif isinstance(value, hiredis.ReplyError):  # before it hangs up, Redis may say why
-            self.end(str(fault_of(value)))
-        else:
-            self.end(NOT_REDIS)
+    def _raise(self, error: hiredis.ReplyError) -> None:
+        """Let the oldest command without a reply fail."""
+        if not self._waiting:  # before it closes the connection, Redis may say why
+            self.end(str(error_of(error)))
+            return
+        self._had_error_reply = True
+        exception = self._on_error_reply(error)
+        _, reply = self._waiting.popleft()
+        if not reply.done():
+            reply.set_exception(exception)
 
     def _fail(self, fault: str) -> None:
         if self._fault:
             return
         self._fault = fault
-        if self._watch is not None:
-            self._watch.cancel()
+        self._timer.stop()
         for _, reply in self._waiting:
             if not reply.done():
                 reply.set_exception(BackendUnavailable(fault))
@@ -153,27 +179,14 @@ class Connection(asyncio.Protocol):
             self._transport.write(b"".join(self._unsent))
             self._unsent.clear()
 
-    def _look_at(self, at: float) -> None:
-        self._looks_at = at
-        self._watch = self._loop.call_at(at, self._look)
+    def _oldest_due(self) -> float | None:
+        return self._waiting[0][0] if self._waiting else None
 
-    def _look(self) -> None:
-        """End the connection if its oldest call is overdue.
+    def _on_overdue(self) -> None:
+        """End the connection, and not the overdue command alone (D89).
 
-        A second look comes first, the later the more this process was held up: replies may be there unread.
+        Its reply may still come. Nothing would tell it from the reply to the next command, which would then
+        get it: the value of another key, or the acknowledgement of another write.
         """
-        self._watch = None
-        had_doubts, self._has_doubts = self._has_doubts, False
-        if not self._waiting:
-            return
-        now = self._loop.time()
-        due, _ = self._waiting[0]
-        if now < due:
-            self._look_at(due)
-        elif had_doubts:
-            self.is_overdue = True
-            self.end("no answer in time")
-        else:
-            self._has_doubts = True
-            held_up = now - self._looks_at
-            self._look_at(now + min(max(held_up, _SECOND_LOOK_SECONDS), _LONGEST_DOUBT_SECONDS))
+        self.is_overdue = True
+        self.end(NOT_IN_TIME)

@@ -1,13 +1,26 @@
 """Window counters in Redis: a number whose time to live is the window's."""
 
+from collections.abc import Coroutine
+from typing import Any
+
 from backends.errors import BackendUnavailable
 from backends.interface import Charge
-from backends.redis.keys import Keys
+from backends.redis.commands import Keys
+from backends.redis.connection import Reply
 from backends.redis.replies import NOT_REDIS
-from backends.redis.scripts import Script
-from backends.redis.topology import Topology
+from backends.redis.topology import Script, Topology
 
-_CHARGE = Script("""
+
+def _charge_of(reply: Reply) -> Charge:
+    try:
+        admitted, closes_in_ms = reply
+        return Charge(admitted == 1, max(closes_in_ms, 1))
+    except (TypeError, ValueError):
+        raise BackendUnavailable(NOT_REDIS) from None
+
+
+_CHARGE = Script(
+    """
 local charges = tonumber(redis.call('GETEX', KEYS[1]) or 0)
 local closes_in_ms = redis.call('PTTL', KEYS[1]) + 1
 local admitted = 0
@@ -20,11 +33,24 @@ if closes_in_ms < 1 then
     redis.call('PEXPIRE', KEYS[1], closes_in_ms - 1)
 end
 return {admitted, closes_in_ms}
-""")
-"""Counts and tells how long the window stays open. A counter without a time to live is new, or has
-lost it (PERSIST, a restored dump) and gets a window of full length. Redis keeps a key through the whole
-millisecond in which its time is up, hence the one more and the one less. To Redis GETEX is a write that needs
-no memory; after one, a script may go on at `maxmemory`: so a full store still serves reads and deletes."""
+""",
+    arguments=2,
+    result_of=_charge_of,
+)
+"""Charges a window, and tells how long it stays open (D93).
+
+Redis runs a script as one step, so that the decision and the count cannot be separated by another replica's
+charge: exactly `limit` charges are admitted, and a refused one changes nothing.
+
+The window is the key's time to live, on the clock of Redis, which all replicas share. A counter without one
+is new, or has lost it (PERSIST, a restored dump); it gets a window of full length, because a counter that
+never expires would refuse its tenant for ever. Redis keeps a key through the whole millisecond in which its
+time is up, hence the one more and the one less.
+
+GETEX, and not GET, because Redis takes it for a write that needs no memory. A script whose first write is of
+that kind may go on at `maxmemory`; after a mere GET the INCR would be refused with OOM, and a tenant who
+fills the store would stop the reads of all others, which are charged as well.
+"""
 
 
 class RedisWindowCounter:
@@ -34,11 +60,6 @@ class RedisWindowCounter:
         self._topology = topology
         self._keys = keys
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+    def charge(self, bucket: str, limit: int, window_ms: int) -> Coroutine[Any, Any, Charge]:
         name = self._keys.window(bucket)
-        reply = await _CHARGE.call(self._topology, name, limit, window_ms)
-        try:
-            admitted, closes_in_ms = reply
-            return Charge(admitted == 1, max(closes_in_ms, 1))
-        except (TypeError, ValueError):
-            raise BackendUnavailable(NOT_REDIS) from None
+        return _CHARGE.call(self._topology, name, b"%d" % limit, b"%d" % window_ms)

@@ -1,4 +1,4 @@
-"""From an address to an open connection: TLS, credentials, database."""
+"""From an address to an open connection: TLS, credentials, database, and what is asked before it is used."""
 
 import asyncio
 import logging
@@ -10,8 +10,9 @@ import hiredis
 from msgspec import Struct
 
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.redis.connection import LOST, Argument, Connection
-from backends.redis.replies import fault_of
+from backends.redis.commands import pack
+from backends.redis.connection import LOST, Connection
+from backends.redis.replies import error_of
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
@@ -21,7 +22,7 @@ DIAL_SECONDS = 1.0
 
 
 class Access(Struct, frozen=True):
-    """How servers let this gateway in."""
+    """What authenticates this gateway to servers, and the database that it selects."""
 
     user: str
     password: str
@@ -33,31 +34,31 @@ class Access(Struct, frozen=True):
 
 
 Inspection = Callable[[Connection, Address], Awaitable[None]]
-"""What is asked of a server before it is used. Raises BackendError if it is none to use."""
+"""What is asked of a server before it is used. Raises BackendError if it must not be used."""
 
 
 async def dial(address: Address, access: Access, *inspections: Inspection) -> Connection:
     """An authenticated connection to a server that serves. Raises BackendError."""
     connection = await _connect(address, access.tls)
     try:
-        await _introduce(connection, access)
+        await _authenticate(connection, access)
         for inspect in inspections:
             await inspect(connection, address)
     except BaseException:
-        connection.end("it does not let this gateway in")
+        connection.end("connecting failed")
         raise
     return connection
 
 
 async def refuse_replica(connection: Connection, _address: Address) -> None:
-    """Sentinels may still name the master that was: what it would answer is no longer what was written."""
-    if (await _facts(connection, "replication")).get(b"role") == b"slave":
+    """Sentinels may still name the old master, whose data may be older than what was written since."""
+    if (await _info(connection, "replication")).get(b"role") == b"slave":
         raise BackendUnavailable("the sentinels name a replica, which is the master no longer or not yet")
 
 
 async def warn_of_eviction(connection: Connection, address: Address) -> None:
     """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
-    facts = await _facts(connection, "memory")
+    facts = await _info(connection, "memory")
     policy = facts.get(b"maxmemory_policy", b"noeviction").decode()
     if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
         log.warning(
@@ -77,36 +78,38 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
     except ssl.SSLCertVerificationError:
         raise BackendMisconfigured("its certificate is not trusted, or is for another host") from None
     except ssl.SSLError:
-        raise BackendMisconfigured("does not speak TLS, or not as this gateway does") from None
+        raise BackendMisconfigured("does not speak TLS, or no version that this gateway speaks") from None
     except (gaierror, UnicodeError):  # the latter for what cannot be the name of a host
-        raise BackendUnavailable("has a host name that nobody knows") from None
+        raise BackendUnavailable("its host name cannot be resolved") from None
     except OSError:
         raise BackendUnavailable("cannot be reached") from None
     return connection
 
 
-async def _introduce(connection: Connection, access: Access) -> None:
-    commands: list[tuple[Argument, ...]] = [("PING",)]
+async def _authenticate(connection: Connection, access: Access) -> None:
+    commands = [pack("PING")]
     if access.database:
-        commands.insert(0, ("SELECT", access.database))
+        commands.insert(0, pack("SELECT", access.database))
     if access.password:
         credentials = (access.user, access.password) if access.user else (access.password,)
-        commands.insert(0, ("AUTH", *credentials))
+        commands.insert(0, pack("AUTH", *credentials))
     try:
-        replies = await asyncio.gather(*(connection.send(*command) for command in commands))
+        await asyncio.gather(*(connection.send(command) for command in commands))
+    except hiredis.ReplyError as reply:
+        raise error_of(reply) from None
     except BackendUnavailable:
         if connection.fault != LOST:
             raise
-        wish = "TLS (rediss://)" if access.tls is None else "a certificate of its client (tls-auth-clients)"
-        raise BackendUnavailable(f"hangs up before it answers, may want {wish}") from None
-    for reply in replies:
-        if isinstance(reply, hiredis.ReplyError):
-            raise fault_of(reply)
+        need = "TLS (rediss://)" if access.tls is None else "a client certificate (tls-auth-clients)"
+        raise BackendUnavailable(f"closes the connection before it answers; may require {need}") from None
 
 
-async def _facts(connection: Connection, section: str) -> dict[bytes, bytes]:
-    """What the server tells about itself; nothing if this user may not ask."""
-    info = await connection.send("INFO", section)
+async def _info(connection: Connection, section: str) -> dict[bytes, bytes]:
+    """A section of INFO; nothing if this user may not ask."""
+    try:
+        info = await connection.send(pack("INFO", section))
+    except hiredis.ReplyError:
+        return {}
     if not isinstance(info, bytes):
         return {}
     return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)

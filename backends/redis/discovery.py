@@ -1,8 +1,7 @@
-"""Who serves what: asked of sentinels and of the nodes of a cluster, over connections like all others."""
+"""Which server is the master, and which nodes own the slots: asked of sentinels and of cluster nodes."""
 
 import asyncio
 import re
-from binascii import crc_hqx
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, TypeVar
@@ -10,8 +9,10 @@ from typing import Any, TypeVar
 import hiredis
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
-from backends.redis.connection import DEADLINE_SECONDS, Connection, Reply, deadline
-from backends.redis.replies import NOT_REDIS, SLOTS, fault_of
+from backends.redis.commands import SLOTS, pack
+from backends.redis.connection import Connection, Reply
+from backends.redis.deadlines import DEADLINE_SECONDS, deadline
+from backends.redis.replies import NOT_REDIS, error_of
 from backends.redis.url import Address
 
 Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
@@ -19,36 +20,27 @@ Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 Owners = list[Address | None]
 """The master of each slot of a cluster; None where a slot has none."""
 
-Answer = TypeVar("Answer")
-
-
-def slot_of(key: bytes) -> int:
-    """The slot of a key: of what stands in its first braces, if anything does, else of all of it.
-
-    https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
-    """
-    _, opened, rest = key.partition(b"{")
-    tag, closed, _ = rest.partition(b"}")
-    return crc_hqx(tag if opened and closed and tag else key, 0) % SLOTS
+Found = TypeVar("Found")
 
 
 async def find_master(name: str, sentinels: Iterable[Address], connect: Connect) -> Address:
     """Where the master is, by the first of `sentinels` that knows. Raises BackendError."""
-    return await _ask(sentinels, connect, partial(_ask_for_master, name), "no sentinel answers")
+    return await _ask_each(sentinels, connect, partial(_master, name), "no sentinel answers")
 
 
 async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
     """Which master serves each slot, by the first of `nodes` that knows. Raises BackendError."""
-    return await _ask(nodes, connect, _ask_for_owners, "no node of the cluster answers")
+    return await _ask_each(nodes, connect, _owners, "no node of the cluster answers")
 
 
-async def _ask(
+async def _ask_each(
     nodes: Iterable[Address],
     connect: Connect,
-    ask: Callable[[Connection, Address], Awaitable[Answer]],
-    nobody: str,
-) -> Answer:
-    fault: BackendError = BackendUnavailable(nobody)
+    ask: Callable[[Connection, Address], Awaitable[Found]],
+    no_answer: str,
+) -> Found:
+    """The first answer. A node that hangs costs one deadline; the reason is that of a node that answered."""
+    fault: BackendError = BackendUnavailable(no_answer)
     for node in nodes:
         try:
             async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
@@ -56,20 +48,21 @@ async def _ask(
                 try:
                     return await ask(connection, node)
                 finally:
-                    connection.end("it has answered")
+                    connection.end("discovery is over")
         except BackendUnavailable:
             continue
-        except BackendError as refusal:  # says more than that another did not answer
-            fault = refusal
+        except BackendError as error:
+            fault = error
     raise fault
 
 
-async def _ask_for_master(name: str, connection: Connection, _: Address) -> Address:
-    reply = await connection.send("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
-    if isinstance(reply, hiredis.ReplyError):
-        if str(reply).startswith("ERR"):
-            raise BackendMisconfigured("the server is not a sentinel: redis:// is for those")
-        raise fault_of(reply)
+async def _master(name: str, connection: Connection, _sentinel: Address) -> Address:
+    try:
+        reply = await connection.send(pack("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name))
+    except hiredis.ReplyError as error:
+        if str(error).startswith("ERR"):
+            raise BackendMisconfigured("the server is not a sentinel: redis:// is for those") from None
+        raise error_of(error) from None
     if reply is None:
         raise BackendMisconfigured("the sentinels know no master of this name")
     match reply:
@@ -78,18 +71,19 @@ async def _ask_for_master(name: str, connection: Connection, _: Address) -> Addr
     raise BackendUnavailable(NOT_REDIS)
 
 
-async def _ask_for_owners(connection: Connection, node: Address) -> Owners:
-    reply: Reply = await connection.send("CLUSTER", "SLOTS")
-    if isinstance(reply, hiredis.ReplyError):
-        raise fault_of(reply)
+async def _owners(connection: Connection, node: Address) -> Owners:
+    try:
+        reply: Reply = await connection.send(pack("CLUSTER", "SLOTS"))
+    except hiredis.ReplyError as error:
+        raise error_of(error) from None
     if not reply:  # it was reset, or has not been introduced to the others yet
         raise BackendMisconfigured("is part of a cluster that has no slots")
     if not isinstance(reply, list):
         raise BackendUnavailable(NOT_REDIS)
-    return _owners(reply, node)
+    return _by_slot(reply, node)
 
 
-def _owners(ranges: list[Any], asked: Address) -> Owners:
+def _by_slot(ranges: list[Any], asked: Address) -> Owners:
     """From `[[first, last, [host, port, id], [a replica], ...], ...]`; a node may leave out its own host."""
     owners: Owners = [None] * SLOTS
     for each in ranges:

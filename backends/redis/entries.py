@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace
-from backends.redis.keys import Keys
+from backends.redis.commands import Keys, pack, prepare
 from backends.redis.replies import page_of
 from backends.redis.server import Server
 from backends.redis.topology import Topology
+
+_SET = prepare("SET", None, None)
+_SET_WITH_TTL = prepare("SET", None, None, "PX", None)
+_GET = prepare("GET", None)
+_UNLINK = prepare("UNLINK", None)
 
 _FRONT = struct.Struct(">BQ")
 _VERSION = 1
@@ -36,17 +41,17 @@ class RedisEntryStore:
         name = self._keys.entry(keyspace, key)
         stored = _FRONT.pack(_VERSION, entry.expires_at_ms or _NEVER) + entry.value
         if entry.expires_at_ms is None:
-            await self._topology.call(name, "SET", name, stored)
+            await self._topology.call(name, _SET(name, stored))
             return
         ttl_ms = entry.expires_at_ms - self._now_ms()
         if ttl_ms > 0:
-            await self._topology.call(name, "SET", name, stored, "PX", ttl_ms)
+            await self._topology.call(name, _SET_WITH_TTL(name, stored, b"%d" % ttl_ms))
         else:
-            await self._topology.call(name, "UNLINK", name)
+            await self._topology.call(name, _UNLINK(name))
 
     async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
         name = self._keys.entry(keyspace, key)
-        stored = await self._topology.call(name, "GET", name)
+        stored = await self._topology.call(name, _GET(name))
         if stored is None:
             return None
         if not isinstance(stored, bytes) or len(stored) < _FRONT.size or stored[0] != _VERSION:
@@ -58,7 +63,7 @@ class RedisEntryStore:
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         name = self._keys.entry(keyspace, key)
-        await self._topology.call(name, "UNLINK", name)
+        await self._topology.call(name, _UNLINK(name))
 
     async def purge(self, keyspace: Keyspace) -> None:
         pattern = self._keys.entries_pattern(keyspace)
@@ -69,12 +74,11 @@ class RedisEntryStore:
         """Walk through a server's keys in steps that each hold it up for well below a millisecond."""
         cursor = b"0"
         while True:
-            cursor, names = page_of(
-                await master.call("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
-            )
+            step = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
+            cursor, names = page_of(await master.call(step))
             for first in range(0, len(names), UNLINKED_AT_ONCE):
                 some = names[first : first + UNLINKED_AT_ONCE]
-                await asyncio.gather(*(self._topology.call(name, "UNLINK", name) for name in some))
+                await asyncio.gather(*(self._topology.call(name, _UNLINK(name)) for name in some))
             if cursor == b"0":
                 return
             await asyncio.sleep(PAUSE_SECONDS)

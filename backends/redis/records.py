@@ -6,17 +6,17 @@ from uuid import uuid4
 
 from backends.errors import CorruptEntry
 from backends.interface import Record
+from backends.redis.commands import Keys, escape_glob, pack
 from backends.redis.connection import Reply
-from backends.redis.keys import Keys, escape_glob
 from backends.redis.replies import page_of
-from backends.redis.scripts import Script
-from backends.redis.topology import Topology
+from backends.redis.topology import Script, Topology
 
 _VERSION_LENGTH = 32
 _LISTED_PER_STEP = 500
 _FOREIGN = "a record in Redis was not written by this gateway"
 
-_SWAP = Script("""
+_SWAP = Script(
+    """
 redis.call('HDEL', KEYS[1], '')
 local current = redis.call('HGET', KEYS[1], ARGV[1])
 local version = current and string.sub(current, 1, 32) or ''
@@ -29,7 +29,10 @@ else
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 end
 return 1
-""")
+""",
+    arguments=3,
+    result_of=bool,
+)
 """Name, expected version (empty: absent), and what to write (empty: remove). In one hash, so that a list
 need not walk through all entries, and so that a slot that moves takes all records with it at once. The HDEL
 changes nothing, but after it a script may go on at `maxmemory`: who has to make room needs the directory."""
@@ -43,22 +46,20 @@ class RedisRecordStore:
         self._name = keys.records
 
     async def read(self, name: str) -> Record | None:
-        stored = await self._topology.call(self._name, "HGET", self._name, name)
+        stored = await self._topology.call(self._name, pack("HGET", self._name, name))
         return None if stored is None else _record(stored)
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         stored = b"" if document is None else uuid4().hex.encode() + document
-        return bool(await _SWAP.call(self._topology, self._name, name, expected or "", stored))
+        return await _SWAP.call(self._topology, self._name, name.encode(), (expected or "").encode(), stored)
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
         pattern = escape_glob(prefix.encode()) + b"*"
         pages: list[list[tuple[bytes, bytes]]] = []
         cursor = b"0"
         while True:
-            reply = await self._topology.call(
-                self._name, "HSCAN", self._name, cursor, "MATCH", pattern, "COUNT", _LISTED_PER_STEP
-            )
-            cursor, pairs = page_of(reply)
+            step = pack("HSCAN", self._name, cursor, "MATCH", pattern, "COUNT", _LISTED_PER_STEP)
+            cursor, pairs = page_of(await self._topology.call(self._name, step))
             pages.append(sorted(zip(pairs[::2], pairs[1::2], strict=False)))
             if cursor == b"0":
                 break

@@ -1,7 +1,7 @@
-"""What Redis refuses, as the errors of the ports.
+"""Error replies of Redis as the errors of the ports.
 
-Redis begins each refusal with a word in capitals. Its own text may quote a key or a value,
-so only the word is repeated.
+Redis begins each error reply with a word in capitals. The rest may quote a key or a value, so only the
+word is repeated (D100).
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Any
 import hiredis
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, CorruptEntry, StoreFull
+from backends.redis.commands import SLOTS
 from backends.redis.url import Address
 
-SLOTS = 16_384
-NOT_REDIS = "what answers there does not speak as Redis does"
+NOT_REDIS = "does not speak the Redis protocol"
 
 _OF_A_CLUSTER = "is part of a cluster: redis+cluster:// is for those"
 
@@ -35,9 +35,9 @@ class NotMaster(PartlyRefused):
 
 
 class Redirected(BackendMisconfigured):
-    """Another node of the cluster serves the key; nothing was done.
+    """Another node of the cluster serves the key of this command; nothing was done.
 
-    `is_asking`: for this command only, while the slot is on its way there.
+    `is_asking`: for this command only, while the slot is moving there.
     """
 
     def __init__(self, address: Address, slot: int, *, is_asking: bool) -> None:
@@ -67,9 +67,9 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
-_NOWHERE = "redirects to an address that is none"
+_NO_ADDRESS = "redirects to an address that is none"
 _NO_COUNTER = "holds something else than a counter under this name"
-_BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
+_BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
     "DB index is out of range": (BackendMisconfigured, "has no database of this number"),
     "SELECT is not allowed in cluster mode": (BackendMisconfigured, _OF_A_CLUSTER),
@@ -81,42 +81,40 @@ _BY_BEGINNING: dict[str, tuple[type[BackendError], str]] = {
     "increment or decrement would overflow": (CorruptEntry, _NO_COUNTER),
     "value is not an integer": (CorruptEntry, _NO_COUNTER),
 }
-"""What the word ERR stands for, by what follows it."""
 
-_SLOT_AND_PLACE = re.compile(r"([0-9]{1,5}) (.*):([0-9]{1,5})")
+_SLOT_AND_ADDRESS = re.compile(r"([0-9]{1,5}) (.*):([0-9]{1,5})")
 _IN_A_SCRIPT = re.compile(
-    r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<refusal>.*)", re.DOTALL
+    r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<reply>.*)", re.DOTALL
 )
 """Before 7.0 Redis does not begin with the word that a command inside a script was refused with."""
 
 
-def fault_of(refusal: hiredis.ReplyError) -> BackendError:
-    """The error that stands for a refusal."""
-    word, rest = _parts(refusal)
+def error_of(reply: hiredis.ReplyError) -> BackendError:
+    """The error that stands for an error reply."""
+    word, rest = _parts(reply)
     if word in _BY_WORD:
         kind, condition = _BY_WORD[word]
         return kind(f"{condition} ({word})")
     if word == "ERR":
-        return _other(rest)
+        for beginning, (kind, condition) in _BY_TEXT_OF_ERR.items():
+            if rest.startswith(beginning):
+                return kind(condition)
+        return BackendMisconfigured(
+            "does not know this command, or not in this form: Redis 6.2 or newer is needed"
+        )
     return BackendMisconfigured("refuses the command")
 
 
-def fault_of_command(refusal: hiredis.ReplyError, host: str) -> BackendError:
-    """The error that stands for a refusal of a command on a key, which `host` may redirect.
+def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
+    """The error that stands for the reply to a command on a key, which `host` may redirect.
 
-    What has no key has no slot: a redirection is then a refusal like others, and nothing follows it.
+    A command without a key (PING, CLUSTER SLOTS) has no slot, so for those a redirection is an error like
+    others: it is kept as the reason why the server cannot be used, and nothing follows it.
     """
-    word, rest = _parts(refusal)
+    word, rest = _parts(reply)
     if word in ("MOVED", "ASK"):
         return _redirection(rest, host, is_asking=word == "ASK")
-    return fault_of(refusal)
-
-
-def _parts(refusal: hiredis.ReplyError) -> tuple[str, str]:
-    text = str(refusal)
-    inner = _IN_A_SCRIPT.match(text)
-    word, _, rest = (inner["refusal"] if inner else text).partition(" ")
-    return word, rest
+    return error_of(reply)
 
 
 def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
@@ -127,21 +125,19 @@ def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
     raise BackendUnavailable(NOT_REDIS)
 
 
-def _other(text: str) -> BackendError:
-    for beginning, (kind, condition) in _BY_BEGINNING.items():
-        if text.startswith(beginning):
-            return kind(condition)
-    return BackendMisconfigured(
-        "does not know this command, or not in this form: Redis 6.2 or newer is needed"
-    )
+def _parts(reply: hiredis.ReplyError) -> tuple[str, str]:
+    text = str(reply)
+    inner = _IN_A_SCRIPT.match(text)
+    word, _, rest = (inner["reply"] if inner else text).partition(" ")
+    return word, rest
 
 
 def _redirection(rest: str, host: str, *, is_asking: bool) -> BackendError:
     """`3999 127.0.0.1:6381`; a node that does not know its own name leaves the host out."""
-    parts = _SLOT_AND_PLACE.fullmatch(rest)
+    parts = _SLOT_AND_ADDRESS.fullmatch(rest)
     if parts is None:
-        return BackendMisconfigured(_NOWHERE)
+        return BackendMisconfigured(_NO_ADDRESS)
     slot, port = int(parts[1]), int(parts[3])
     if slot >= SLOTS or not 0 < port < 65536:
-        return BackendMisconfigured(_NOWHERE)
+        return BackendMisconfigured(_NO_ADDRESS)
     return Redirected(Address(parts[2] or host, port), slot, is_asking=is_asking)

@@ -2,19 +2,22 @@
 
 import asyncio
 import logging
-import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import hiredis
 
+from backends.background import Background, jittered
 from backends.breaker import Breaker
-from backends.errors import BackendError, BackendUnavailable
-from backends.redis.connection import DEADLINE_SECONDS, Argument, Connection, Reply, deadline
-from backends.redis.replies import NotMaster, PartlyRefused, fault_of_command
+from backends.errors import BackendError, BackendUnavailable, as_backend_error
+from backends.redis.commands import pack
+from backends.redis.connection import LOST, Connection, Reply
+from backends.redis.deadlines import DEADLINE_SECONDS, deadline
+from backends.redis.replies import NotMaster, PartlyRefused, error_of_command
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
 
+PING = pack("PING")
 MAX_IN_FLIGHT = 1000
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.5
@@ -28,10 +31,17 @@ Dial = Callable[[], Awaitable[tuple[Address, Connection]]]
 
 
 class Server:
-    """Sends each call once, and fails it at its deadline, or at once while the server is known to be away.
+    """Sends each call once, and fails it at its deadline, or at once while the server is known to be down.
 
-    Right after a connection was lost, calls wait for the first attempt to make another. `name` is
-    what the log calls it.
+    Calls meet one of three states (D90):
+
+    connected    they are sent
+    connecting   right after a connection was lost, calls wait for the first attempt to make another one, so
+                 that the restart of a proxy costs nobody anything
+    down         the last attempt failed, or a reply was overdue: calls raise `_fault` at once, until an
+                 attempt succeeds; so one request never waits for several deadlines of the same server
+
+    `name` is what the log calls the server.
     """
 
     def __init__(self, name: str, dial: Dial, breaker: Breaker) -> None:
@@ -41,96 +51,71 @@ class Server:
         self._host = ""
         self._connection: Connection | None = None
         self._fault: BackendError | None = None
-        self._decided = asyncio.Event()
+        self._decided = asyncio.Event()  # connected or down
         self._lost = asyncio.Event()
         self._waiting = 0
         self._failed_attempts = 0
         self._settles_at = 0.0
-        self._keeper = asyncio.create_task(self._keep_connected())
+        self._connecting = Background(self._connect, self._pause_seconds, self._on_failed_attempt)
 
-    async def call(self, *command: Argument, is_asking: bool = False) -> Reply:
-        """The reply to a command. Raises BackendError."""
-        self._breaker.admit()
+    def call(self, command: bytes) -> Awaitable[Reply]:
+        """The reply to a command. Raises BackendError.
+
+        Every request awaits this, so while connected the caller gets the reply's future itself: no coroutine
+        comes in between, and the connection reports to the breaker (`_on_error_reply`).
+        """
         connection = self._connection
-        if (self._waiting if connection is None else connection.in_flight) >= MAX_IN_FLIGHT:
-            raise BackendUnavailable("too many calls in flight")
-        try:
-            if connection is None:
-                reply = await self._send_late(command, is_asking=is_asking)
-            else:
-                reply = await _send(connection, command, is_asking=is_asking)
-        except BackendUnavailable as fault:
-            if self._decided.is_set():  # else one lost connection would count once per call
-                self._breaker.failed(fault)
-            raise
-        if isinstance(reply, hiredis.ReplyError):
-            raise self._judge(reply)
-        self._breaker.succeeded()
-        return reply
+        if connection is None or self._breaker.is_open or connection.in_flight >= MAX_IN_FLIGHT:
+            return self._admit_and_send(command, Connection.send)
+        return connection.send(command)
+
+    def call_asking(self, command: bytes) -> Awaitable[Reply]:
+        """Like `call`, to the node that a slot is moving to."""
+        return self._admit_and_send(command, Connection.send_asking)
 
     async def close(self) -> None:
         """Give the connection back; may be repeated."""
-        self._keeper.cancel()
-        await asyncio.wait([self._keeper])
+        await self._connecting.close()
         self._fault = BackendUnavailable("the store was closed")
         if self._connection is not None:
             self._connection.end("the store was closed")
         self._decided.set()
 
-    def _judge(self, refusal: hiredis.ReplyError) -> BackendError:
-        fault = fault_of_command(refusal, self._host)
-        if isinstance(fault, BackendUnavailable) and not isinstance(fault, PartlyRefused):
-            self._breaker.failed(fault)
-        else:
-            self._breaker.succeeded()
-        if isinstance(fault, NotMaster) and self._connection is not None and self._is_settled:
-            self._connection.end(str(fault))  # look for the master, but not again and again if it is this one
-        return fault
+    async def _admit_and_send(
+        self, command: bytes, send: Callable[[Connection, bytes], Awaitable[Reply]]
+    ) -> Reply:
+        """What `call` does while it cannot simply send."""
+        due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
+        self._breaker.admit()
+        connection = self._connection
+        if (self._waiting if connection is None else connection.in_flight) >= MAX_IN_FLIGHT:
+            raise BackendUnavailable("too many calls in flight")
+        if connection is None:
+            connection = await self._next_connection(due)
+        async with deadline(due):
+            return await send(connection, command)
 
-    @property
-    def _is_settled(self) -> bool:
-        return asyncio.get_running_loop().time() >= self._settles_at
-
-    async def _send_late(self, command: Sequence[Argument], *, is_asking: bool) -> Reply:
-        """Send over what the attempt under way comes to, if it does so before the deadline."""
+    async def _next_connection(self, due: float) -> Connection:
+        """The one that the current attempt makes, if it does so before `due`."""
         self._waiting += 1
         try:
-            async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
+            async with deadline(due):
                 await self._decided.wait()
-                if self._connection is None:
-                    fault = self._fault or BackendUnavailable("the connection was lost")
-                    raise fault.copy()
-                return await _send(self._connection, command, is_asking=is_asking)
         except BackendUnavailable as fault:
             if not self._decided.is_set():
-                self._set_away(fault)
-            raise
+                self._fail_calls(fault)
         finally:
             self._waiting -= 1
+        if self._connection is not None:
+            return self._connection
+        if self._fault is None:  # made and lost in between
+            raise BackendUnavailable(LOST)
+        self._breaker.failed(self._fault)
+        raise self._fault.copy()
 
-    async def _keep_connected(self) -> None:
-        while True:
-            try:
-                address, connection = await self._attempt()
-            except BackendError as fault:
-                self._failed_attempts += 1
-                self._set_away(fault)
-            else:
-                await self._use(address, connection)
-            await asyncio.sleep(self._pause_seconds())
-
-    async def _attempt(self) -> tuple[Address, Connection]:
-        """Whatever goes wrong, another attempt will follow."""
-        try:
-            return await self._dial()
-        except BackendError:
-            raise
-        except Exception as fault:
-            kind = type(fault).__name__
-            raise BackendUnavailable(f"connecting failed for a reason that nobody foresaw: {kind}") from fault
-
-    async def _use(self, address: Address, connection: Connection) -> None:
-        """Offer the connection to calls until it ends."""
+    async def _connect(self) -> None:
+        """One attempt. If it succeeds, the connection serves calls until it ends."""
+        address, connection = await self._dial()
         if self._fault is not None:
             log.info("redis is connected", extra={"fields": {"server": self._name, "address": str(address)}})
         self._host = address.host
@@ -139,34 +124,53 @@ class Server:
         self._decided.set()
         self._settles_at = asyncio.get_running_loop().time() + _SETTLED_SECONDS
         self._lost.clear()
-        connection.when_ended(self._on_end)
+        connection.report_to(
+            on_error_reply=self._on_error_reply, on_recovery=self._breaker.succeeded, on_end=self._on_end
+        )
         await self._lost.wait()
+
+    def _on_failed_attempt(self, error: Exception) -> None:
+        self._failed_attempts += 1
+        self._fail_calls(as_backend_error(error))
+
+    def _on_error_reply(self, reply: hiredis.ReplyError) -> BackendError:
+        """The error that a call raises; what concerns all calls counts as a failure of the server (D91)."""
+        error = error_of_command(reply, self._host)
+        if isinstance(error, BackendUnavailable) and not isinstance(error, PartlyRefused):
+            self._breaker.failed(error)
+        else:
+            self._breaker.succeeded()
+        if isinstance(error, NotMaster) and self._connection is not None and self._is_settled:
+            # look for the master, but not again and again if it is this one; first give out the replies
+            # that arrived with this one
+            asyncio.get_running_loop().call_soon(self._connection.end, str(error))
+        return error
 
     def _on_end(self) -> None:
         self._failed_attempts = 0 if self._is_settled else self._failed_attempts + 1
         ended, self._connection = self._connection, None
         if ended is not None and (ended.is_overdue or self._failed_attempts):
-            self._set_away(BackendUnavailable(ended.fault))
+            fault = BackendUnavailable(ended.fault)
+            self._breaker.failed(fault)
+            self._fail_calls(fault)
         else:
             self._decided.clear()
         self._lost.set()
 
-    def _set_away(self, fault: BackendError) -> None:
+    @property
+    def _is_settled(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._settles_at
+
+    def _fail_calls(self, fault: BackendError) -> None:
         """From now on calls fail at once."""
         if self._fault is None or self._fault.args != fault.args:
-            log.warning(
-                "redis is not connected", extra={"fields": {"server": self._name, "reason": str(fault)}}
-            )
+            fields = {"server": self._name, "reason": str(fault)}
+            log.warning("redis is not connected", extra={"fields": fields})
         self._fault = fault
         self._decided.set()
 
     def _pause_seconds(self) -> float:
-        """None after the loss of a good connection; then longer each time, and other for each replica."""
+        """None after the loss of a good connection; then backoff with jitter."""
         if not self._failed_attempts:
             return 0.0
-        longest: float = min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_attempts, 8), LONGEST_PAUSE_SECONDS)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-
-
-def _send(connection: Connection, command: Sequence[Argument], *, is_asking: bool) -> asyncio.Future[Reply]:
-    return connection.send_asking(*command) if is_asking else connection.send(*command)
+        return jittered(min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_attempts, 8), LONGEST_PAUSE_SECONDS))

@@ -1,16 +1,23 @@
-"""Which server a key belongs to."""
+"""Which server runs a command or a script."""
 
-from collections.abc import Coroutine, Sequence
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from hashlib import sha1
+from typing import Generic, Protocol, TypeVar
 
-from backends.redis.connection import Argument, Reply
-from backends.redis.server import Server
+from backends.redis.commands import pack, prepare
+from backends.redis.connection import Reply
+from backends.redis.deadlines import DEADLINE_SECONDS, deadline
+from backends.redis.replies import MissingScript
+from backends.redis.server import PING, Server
+
+Result = TypeVar("Result")
 
 
 class Topology(Protocol):
     """The servers of a store."""
 
-    def call(self, key: bytes, *command: Argument) -> Coroutine[Any, Any, Reply]:
+    def call(self, key: bytes, command: bytes) -> Awaitable[Reply]:
         """The reply of the server that `key` belongs to. Raises BackendError."""
         ...
 
@@ -19,7 +26,7 @@ class Topology(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Raises BackendError unless every server that is known answers."""
+        """Raises BackendError unless every known server answers."""
         ...
 
     async def close(self) -> None:
@@ -28,19 +35,43 @@ class Topology(Protocol):
 
 
 class OneMaster:
-    """All keys on one server: standalone, or whichever the sentinels name."""
+    """All keys on one server: standalone, or the one that the sentinels name."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def call(self, _key: bytes, *command: Argument) -> Coroutine[Any, Any, Reply]:
-        return self._server.call(*command)
+    def call(self, _key: bytes, command: bytes) -> Awaitable[Reply]:
+        return self._server.call(command)
 
     async def masters(self) -> Sequence[Server]:
         return (self._server,)
 
     async def ping(self) -> None:
-        await self._server.call("PING")
+        await self._server.call(PING)
 
     async def close(self) -> None:
         await self._server.close()
+
+
+class Script(Generic[Result]):
+    """A Lua script over one key, sent by its hash, and what its reply means.
+
+    A server that does not know it yet (it is new, was restarted, or flushed its scripts) says so and has done
+    nothing; it is then sent the text, which it keeps.
+    """
+
+    def __init__(self, text: str, *, arguments: int, result_of: Callable[[Reply], Result]) -> None:
+        self._text = text
+        digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+        self._by_hash = prepare("EVALSHA", digest, "1", None, *[None] * arguments)
+        self._result_of = result_of
+
+    async def call(self, topology: Topology, key: bytes, *arguments: bytes) -> Result:
+        """Raises BackendError."""
+        due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
+        try:
+            reply = await topology.call(key, self._by_hash(key, *arguments))
+        except MissingScript:
+            async with deadline(due):
+                reply = await topology.call(key, pack("EVAL", self._text, 1, key, *arguments))
+        return self._result_of(reply)

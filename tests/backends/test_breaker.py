@@ -1,4 +1,4 @@
-"""A store that fails five times in a row is left alone, but for one call a second."""
+"""The circuit breaker opens after five consecutive failures and lets one probe through per second."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_a_success_in_between_starts_the_count_anew(breaker):
     assert admits(breaker)
 
 
-def test_it_is_left_alone_for_a_second_and_then_tried_once(opened, clock):
+def test_an_open_breaker_refuses_for_a_second_and_then_lets_one_probe_through(opened, clock):
     clock.advance(999)
     assert not admits(opened)
     clock.advance(1)
@@ -124,5 +124,5 @@ def test_a_jump_of_the_wall_clock_changes_nothing(opened, clock):
 
 
 def test_the_refusal_of_an_open_breaker_says_why(opened):
-    with pytest.raises(BackendUnavailable, match=r"left alone .*: the store is tired"):
+    with pytest.raises(BackendUnavailable, match="the circuit breaker is open: the store is tired"):
         opened.admit()

@@ -5,13 +5,15 @@ import asyncio
 import hiredis
 import pytest
 
+from backends.redis.commands import pack
+from backends.redis.connection import Connection
+from backends.redis.replies import NOT_REDIS
 from tests.support.outcomes import outcomes, reasons
 from tests.support.wire import until
 
 RUNS_ON_UVLOOP_TOO = True
 
 LARGE = bytes(range(256)) * 256
-NOT_REDIS = "what answers there does not speak as Redis does"
 GARBAGE = [
     b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\xff\x00", b"$-7\r\n", b"*x\r\n", b":12a\r\n",
     b"$99999999999999999999\r\n", b"%1\r\n*1\r\n:1\r\n:1\r\n",
@@ -19,7 +21,7 @@ GARBAGE = [
 
 
 async def test_thousands_of_calls_at_once_get_their_own_replies(connection):
-    calls = [connection.send("ECHO", number) for number in range(5_000)]
+    calls = [connection.send(pack("ECHO", number)) for number in range(5_000)]
     assert connection.in_flight == 5_000
     assert await asyncio.gather(*calls) == [b"%d" % number for number in range(5_000)]
     assert connection.in_flight == 0
@@ -28,14 +30,18 @@ async def test_thousands_of_calls_at_once_get_their_own_replies(connection):
 async def test_large_values_pass_in_both_directions_at_once(connection):
     async def echo(number: int) -> None:
         message = b"%04d" % number + LARGE
-        assert await connection.send("ECHO", message) == message
+        assert await connection.send(pack("ECHO", message)) == message
 
     await asyncio.gather(*(echo(number) for number in range(200)))
 
 
 async def test_a_refusal_is_the_reply_to_its_own_call(connection):
     before, refused, after = await outcomes(
-        [connection.send("ECHO", "a"), connection.send("NO-SUCH-COMMAND"), connection.send("ECHO", "b")]
+        [
+            connection.send(pack("ECHO", "a")),
+            connection.send(pack("NO-SUCH-COMMAND")),
+            connection.send(pack("ECHO", "b")),
+        ]
     )
     assert (before, after) == (b"a", b"b")
     assert isinstance(refused, hiredis.ReplyError)
@@ -44,9 +50,9 @@ async def test_a_refusal_is_the_reply_to_its_own_call(connection):
 @pytest.mark.parametrize("passed", range(13))
 async def test_a_reply_that_is_cut_anywhere_fails_every_call_that_waits(connect, link, passed):
     connection = await connect(link.port)
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
     link.replies_left = len(b"$5\r\nfirst\r\n") + passed
-    calls = [connection.send("ECHO", word) for word in ("first", "second", "third")]
+    calls = [connection.send(pack("ECHO", word)) for word in ("first", "second", "third")]
     first, second, third = await outcomes(calls)
     assert first == b"first"
     assert second == b"second" if passed == 12 else reasons([second])
@@ -56,21 +62,21 @@ async def test_a_reply_that_is_cut_anywhere_fails_every_call_that_waits(connect,
 
 async def test_a_reset_fails_the_calls_in_flight_and_all_later_ones(connect, link):
     connection = await connect(link.port)
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
     link.hold()
-    calls = [connection.send("PING") for _ in range(10)]
+    calls = [connection.send(pack("PING")) for _ in range(10)]
     await asyncio.sleep(0.01)
     link.reset()
     assert reasons(await outcomes(calls)) == {"the connection was lost"}
-    assert reasons(await outcomes([connection.send("PING")])) == {"the connection was lost"}
+    assert reasons(await outcomes([connection.send(pack("PING"))])) == {"the connection was lost"}
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=ascii)
 async def test_garbage_ends_the_connection(connect, link, garbage):
     connection = await connect(link.port)
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
     link.hold()
-    call = connection.send("PING")
+    call = connection.send(pack("PING"))
     link.say(garbage)
     assert reasons(await outcomes([call])) == {NOT_REDIS}
 
@@ -85,7 +91,7 @@ async def test_garbage_ends_the_connection(connect, link, garbage):
 )
 async def test_a_reply_that_nobody_asked_for_ends_the_connection(connect, link, unasked, reason):
     connection = await connect(link.port)
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
     link.say(unasked)
     await until(lambda: connection.fault)
     assert connection.fault == reason
@@ -93,7 +99,7 @@ async def test_a_reply_that_nobody_asked_for_ends_the_connection(connect, link, 
 
 
 async def test_the_reply_to_a_cancelled_call_reaches_nobody_else(connection):
-    calls = [connection.send("ECHO", number) for number in range(100)]
+    calls = [connection.send(pack("ECHO", number)) for number in range(100)]
     for call in calls[::3]:
         call.cancel()
     results = await outcomes(calls)
@@ -102,7 +108,7 @@ async def test_the_reply_to_a_cancelled_call_reaches_nobody_else(connection):
             assert result == b"%d" % number
         else:
             assert isinstance(result, asyncio.CancelledError)
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
 
 
 async def test_callers_that_go_away_while_they_wait_disturb_nobody(connect, link):
@@ -110,7 +116,7 @@ async def test_callers_that_go_away_while_they_wait_disturb_nobody(connect, link
     link.reply_delay = 0.05
 
     async def call(number: int) -> bytes:
-        return await connection.send("ECHO", number)
+        return await connection.send(pack("ECHO", number))
 
     callers = [asyncio.create_task(call(number)) for number in range(50)]
     await asyncio.sleep(0.02)
@@ -121,10 +127,31 @@ async def test_callers_that_go_away_while_they_wait_disturb_nobody(connect, link
     assert results[25:] == [b"%d" % number for number in range(25, 50)]
 
 
+def report_end(connection: Connection, on_end) -> None:
+    connection.report_to(on_error_reply=lambda reply: reply, on_recovery=lambda: None, on_end=on_end)
+
+
+async def test_an_owner_gives_the_exceptions_and_hears_of_the_first_good_reply_after_each_run_of_them(
+    connection,
+):
+    recoveries = []
+    connection.report_to(
+        on_error_reply=lambda reply: LookupError(str(reply).partition(" ")[0]),
+        on_recovery=lambda: recoveries.append(connection.in_flight),
+        on_end=lambda: None,
+    )
+    words = ["PING", "NO-SUCH-COMMAND", "NO-SUCH-COMMAND", "PING", "PING", "NO-SUCH-COMMAND", "PING"]
+    results = await outcomes(connection.send(pack(word)) for word in words)
+    assert [
+        result if word == "PING" else repr(result) for word, result in zip(words, results, strict=True)
+    ] == [b"PONG" if word == "PING" else "LookupError('ERR')" for word in words]
+    assert recoveries == [3, 0]
+
+
 async def test_an_end_fails_the_calls_in_flight_once_and_says_so_once(connection):
     ended = []
-    connection.when_ended(lambda: ended.append(connection.fault))
-    calls = [connection.send("PING") for _ in range(3)]
+    report_end(connection, lambda: ended.append(connection.fault))
+    calls = [connection.send(pack("PING")) for _ in range(3)]
     connection.end("first")
     connection.end("second")
     assert reasons(await outcomes(calls)) == {"first"}
@@ -135,12 +162,14 @@ async def test_an_end_fails_the_calls_in_flight_once_and_says_so_once(connection
 async def test_who_asks_to_be_told_after_the_end_is_told_at_once(connection):
     connection.end("over")
     ended = []
-    connection.when_ended(lambda: ended.append(connection.fault))
+    report_end(connection, lambda: ended.append(connection.fault))
     assert ended == ["over"]
 
 
 async def test_nothing_complains_about_calls_that_nobody_waits_for_any_more(connection):
-    connection.send("PING").cancel()
-    connection.send_asking("PING").cancel()
+    connection.send(pack("PING")).cancel()
+    connection.send_asking(pack("PING")).cancel()
     connection.end("over")
-    assert reasons(await outcomes([connection.send("PING"), connection.send_asking("PING")])) == {"over"}
+    assert reasons(await outcomes([connection.send(pack("PING")), connection.send_asking(pack("PING"))])) == {
+        "over"
+    }

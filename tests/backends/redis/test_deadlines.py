@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from backends.redis.connection import DEADLINE_SECONDS
+from backends.redis.commands import pack
+from backends.redis.deadlines import DEADLINE_SECONDS
 from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer
@@ -33,9 +34,9 @@ async def test_calls_without_a_reply_fail_at_the_deadline_all_together(connect, 
     connection = await connect(link.port)
     link.hold()
     started, watch = time.monotonic(), Stopwatch()
-    calls = [connection.send("PING") for _ in range(10)]
+    calls = [connection.send(pack("PING")) for _ in range(10)]
     await asyncio.sleep(0.2)
-    calls.append(connection.send("PING"))
+    calls.append(connection.send(pack("PING")))
     assert reasons(await outcomes(calls)) == {"no answer in time"}
     assert time.monotonic() - started >= DEADLINE_SECONDS
     assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
@@ -55,7 +56,7 @@ async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond
     async def seconds_until_answered() -> float:
         watch = Stopwatch(server.pid)
         await outcomes(
-            [connection.send("EVAL", busy_3_ms, 0, LARGE[:20_000])]
+            [connection.send(pack("EVAL", busy_3_ms, 0, LARGE[:20_000]))]
         )  # Redis reads few of these at once
         return watch.seconds
 
@@ -68,26 +69,26 @@ async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond
 async def test_a_late_reply_on_an_ended_connection_reaches_nobody(connect, link):
     connection = await connect(link.port)
     link.hold()
-    assert reasons(await outcomes([connection.send("ECHO", "late")])) == {"no answer in time"}
+    assert reasons(await outcomes([connection.send(pack("ECHO", "late"))])) == {"no answer in time"}
     link.release()
     link.say(b"$4\r\nlate\r\n")
     await asyncio.sleep(0.05)
-    assert reasons(await outcomes([connection.send("PING")])) == {"no answer in time"}
+    assert reasons(await outcomes([connection.send(pack("PING"))])) == {"no answer in time"}
 
 
 async def test_a_held_up_process_does_not_blame_the_server(connection):
     """There is more to read than is read in one turn of the loop, and all of it has come."""
-    assert await connection.send("SET", "large", LARGE) == b"OK"
-    calls = [connection.send("GET", "large") for _ in range(10)]
+    assert await connection.send(pack("SET", "large", LARGE)) == b"OK"
+    calls = [connection.send(pack("GET", "large")) for _ in range(10)]
     await asyncio.sleep(0)
     time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
     assert await asyncio.gather(*calls) == [LARGE] * 10
 
 
 async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_server_either(connection):
-    assert await connection.send("PING") == b"PONG"
+    assert await connection.send(pack("PING")) == b"PONG"
     await asyncio.sleep(0.1)
-    call = connection.send("BLPOP", "nothing-there", 0.18)
+    call = connection.send(pack("BLPOP", "nothing-there", 0.18))
     await asyncio.sleep(0.16)
     time.sleep(0.4)  # noqa: ASYNC251 - the loop itself is held up
     assert await call is None
@@ -96,10 +97,10 @@ async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_s
 async def test_calls_that_are_sent_by_a_callback_that_took_long_have_their_whole_time(connection):
     """Of a second, so that a busy Redis has time, too."""
     with deadlines_of(1.0):
-        early = connection.send("PING")
+        early = connection.send(pack("PING"))
         await asyncio.sleep(0)
         time.sleep(1.2)  # noqa: ASYNC251 - the loop itself is held up
-        late = connection.send("BLPOP", "nothing-there", 0.2)
+        late = connection.send(pack("BLPOP", "nothing-there", 0.2))
     assert await asyncio.gather(early, late) == [b"PONG", None]
 
 
@@ -107,13 +108,13 @@ async def test_the_deadline_of_an_earlier_call_is_not_that_of_a_later_one(connec
     """A second, so that a busy Redis has time, too."""
     with deadlines_of(1.0):
         for _ in range(3):
-            assert await connection.send("BLPOP", "nothing-there", 0.4) is None
+            assert await connection.send(pack("BLPOP", "nothing-there", 0.4)) is None
 
 
 async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_nothing_of_the_rest(connect, deaf):
     connection = await connect(deaf.getsockname()[1])
     watch = Stopwatch()
-    calls = [connection.send("SET", number, LARGE) for number in range(500)]
+    calls = [connection.send(pack("SET", number, LARGE)) for number in range(500)]
     await asyncio.sleep(0.05)
     assert connection._transport.get_write_buffer_size() > 1_000_000
     assert reasons(await outcomes(calls)) == {"no answer in time"}
@@ -130,14 +131,14 @@ async def test_what_was_given_up_is_not_applied_after_what_was_acknowledged_late
     names = [f"k{number}" for number in range(300)]
     with RedisServer() as server:
         first = await connect(server.port)
-        assert await first.send("PING") == b"PONG"
+        assert await first.send(pack("PING")) == b"PONG"
         server.stop()
-        given_up = [first.send("SET", name, b"old" + LARGE[:8_000]) for name in names]
+        given_up = [first.send(pack("SET", name, b"old" + LARGE[:8_000])) for name in names]
         assert reasons(await outcomes(given_up)) == {"no answer in time"}
         second = await connect(server.port)
         server.resume()
         with deadlines_of():
             for name in reversed(names):
-                assert await second.send("SET", name, "new") == b"OK"
+                assert await second.send(pack("SET", name, "new")) == b"OK"
             await asyncio.sleep(0.2)
-            assert await asyncio.gather(*(second.send("GET", name) for name in names)) == [b"new"] * 300
+            assert await asyncio.gather(*(second.send(pack("GET", name)) for name in names)) == [b"new"] * 300

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from backends.interface import Keyspace
-from backends.redis.discovery import slot_of
-from backends.redis.keys import Keys
+from backends.redis.commands import Keys, pack, prepare, slot_of
 from tests.support.redis import RedisServer
 
 TRICKY = st.text(st.sampled_from(":%ew{}*?[]\\^-!a\u00e9/"), min_size=1, max_size=6)
@@ -67,3 +66,13 @@ def test_the_pattern_of_a_table_finds_its_entries_and_nothing_else(server, keysp
     found = server.command("KEYS", KEYS.entries_pattern(Keyspace(keyspace)))
     expected = {_name(thing) for thing in things if thing[:2] == ("entry", keyspace)}
     assert set(found) == expected
+
+
+@given(st.lists(st.none() | st.text(max_size=5), min_size=1, max_size=6), st.data())
+def test_a_prepared_command_is_packed_like_any_other(words, data):
+    words = words + [None] * (not any(word is None for word in words))
+    assume(words.count(None) <= 4)
+    arguments = data.draw(st.lists(st.binary(), min_size=words.count(None), max_size=words.count(None)))
+    rest = iter(arguments)
+    command = [next(rest) if word is None else word for word in words]
+    assert prepare(*words)(*arguments) == pack(*command)

@@ -12,7 +12,8 @@ import pytest
 from backends.breaker import Breaker
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
-from backends.redis.connection import DEADLINE_SECONDS
+from backends.redis.commands import pack
+from backends.redis.deadlines import DEADLINE_SECONDS
 from backends.redis.dialing import Access, dial
 from backends.redis.server import MAX_IN_FLIGHT, Server
 from backends.redis.url import Address
@@ -77,7 +78,7 @@ async def connected(server: Server) -> Server:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
-                await server.call("PING")
+                await server.call(pack("PING"))
             except BackendUnavailable:
                 await asyncio.sleep(0.01)
             else:
@@ -89,14 +90,14 @@ async def seconds_each(server: Server, calls: int) -> float:
     watch = Stopwatch()
     for _ in range(calls):
         with pytest.raises(BackendUnavailable):
-            await server.call("PING")
+            await server.call(pack("PING"))
     return watch.seconds / calls
 
 
 @pytest.mark.usefixtures("long_deadlines")
 async def test_the_first_calls_wait_for_the_first_connection(kept, server):
     kept_server = kept(server.port)
-    assert await asyncio.gather(*(kept_server.call("ECHO", n) for n in range(50))) == [
+    assert await asyncio.gather(*(kept_server.call(pack("ECHO", n)) for n in range(50))) == [
         b"%d" % n for n in range(50)
     ]
 
@@ -105,7 +106,7 @@ async def test_nobody_waits_for_a_server_that_was_never_there_longer_than_for_a_
     own_server.kill()
     kept_server = kept(own_server.port, access_to(own_server))
     watch = Stopwatch()
-    assert reasons(await outcomes(kept_server.call("PING") for _ in range(50))) == {"cannot be reached"}
+    assert reasons(await outcomes(kept_server.call(pack("PING")) for _ in range(50))) == {"cannot be reached"}
     assert watch.seconds < SLACK_SECONDS
 
 
@@ -113,7 +114,7 @@ async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own
     kept_server = await connected(kept(own_server.port, access_to(own_server)))
     own_server.kill()
     with pytest.raises(BackendUnavailable):
-        await kept_server.call("PING")
+        await kept_server.call(pack("PING"))
     assert await seconds_each(kept_server, 2_000) < COSTS_LITTLE_SECONDS
     await asyncio.sleep(1.2)  # the longest pause between attempts
     own_server.launch()
@@ -130,7 +131,7 @@ async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
     started, watch = time.monotonic(), Stopwatch()
     for _ in range(5):
         with pytest.raises(BackendUnavailable):
-            await kept_server.call("PING")
+            await kept_server.call(pack("PING"))
     assert time.monotonic() - started >= DEADLINE_SECONDS
     assert watch.seconds < DEADLINE_SECONDS + SLACK_SECONDS
     assert await seconds_each(kept_server, 2_000) < COSTS_LITTLE_SECONDS
@@ -153,7 +154,7 @@ async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_
     server.command("CLIENT", "KILL", "TYPE", "normal")
     await asyncio.sleep(0.01)
     watch = Stopwatch()
-    assert reasons(await outcomes(hanging.call("PING") for _ in range(4))) == {"no answer in time"}
+    assert reasons(await outcomes(hanging.call(pack("PING")) for _ in range(4))) == {"no answer in time"}
     assert watch.seconds < 2 * DEADLINE_SECONDS
     assert await seconds_each(hanging, 2_000) < COSTS_LITTLE_SECONDS
     may_connect.set()
@@ -168,13 +169,13 @@ async def test_when_redis_closes_the_connection_calls_in_flight_fail_and_the_nex
     kept_server = await connected(kept(link.port))
     await asyncio.sleep(SETTLED_SECONDS)
     link.hold()
-    in_flight = [asyncio.create_task(kept_server.call("PING")) for _ in range(50)]
+    in_flight = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(50)]
     await asyncio.sleep(0.01)
     server.command("CLIENT", "KILL", "TYPE", "normal")
     link.release()
     link.reset()
     assert reasons(await outcomes(in_flight)) == {"the connection was lost"}
-    assert await outcomes(kept_server.call("ECHO", number) for number in range(50)) == [
+    assert await outcomes(kept_server.call(pack("ECHO", number)) for number in range(50)) == [
         b"%d" % n for n in range(50)
     ]
 
@@ -209,8 +210,8 @@ async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_an
         replica = Server(NAME, dial_and_count, Breaker(SystemClock().monotonic_ms))
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len(attempts) < 3:
-                assert reasons(await outcomes([replica.call("SET", "k", "v")])) == {READONLY}
-                assert await replica.call("GET", "nothing-there") is None
+                assert reasons(await outcomes([replica.call(pack("SET", "k", "v"))])) == {READONLY}
+                assert await replica.call(pack("GET", "nothing-there")) is None
                 await asyncio.sleep(0.01)
         await replica.close()
     assert all(later - earlier >= 1.0 for earlier, later in pairwise(attempts))
@@ -220,28 +221,29 @@ async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_an
 async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept, link):
     kept_server = await connected(kept(link.port))
     link.hold()
-    in_flight = [asyncio.create_task(kept_server.call("ECHO", number)) for number in range(MAX_IN_FLIGHT)]
+    echoes = [pack("ECHO", number) for number in range(MAX_IN_FLIGHT)]
+    in_flight = [asyncio.ensure_future(kept_server.call(echo)) for echo in echoes]
     await asyncio.sleep(0.01)
     assert await seconds_each(kept_server, 100) < COSTS_LITTLE_SECONDS
     with pytest.raises(BackendUnavailable, match="too many calls in flight"):
-        await kept_server.call("PING")
+        await kept_server.call(pack("PING"))
     link.release()
     assert await asyncio.gather(*in_flight) == [b"%d" % number for number in range(MAX_IN_FLIGHT)]
-    assert await kept_server.call("PING") == b"PONG"
+    assert await kept_server.call(pack("PING")) == b"PONG"
 
 
 @pytest.mark.usefixtures("long_deadlines")
 async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kept, link):
     link.hold()
     kept_server = kept(link.port)
-    gone = [asyncio.create_task(kept_server.call("PING")) for _ in range(MAX_IN_FLIGHT)]
+    gone = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(MAX_IN_FLIGHT)]
     await asyncio.sleep(0.01)
     with pytest.raises(BackendUnavailable, match="too many calls in flight"):
-        await kept_server.call("PING")
+        await kept_server.call(pack("PING"))
     for caller in gone:
         caller.cancel()
     await asyncio.wait(gone)
-    waiting = [asyncio.create_task(kept_server.call("PING")) for _ in range(MAX_IN_FLIGHT)]
+    waiting = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(MAX_IN_FLIGHT)]
     await asyncio.sleep(0.01)
     link.release()
     assert await asyncio.gather(*waiting) == [b"PONG"] * MAX_IN_FLIGHT
@@ -251,8 +253,8 @@ async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kep
 async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept, link):
     kept_server = await connected(kept(link.port))
     for _ in range(5):
-        gone = [asyncio.create_task(kept_server.call("ECHO", "gone")) for _ in range(500)]
-        staying = [asyncio.create_task(kept_server.call("ECHO", number)) for number in range(500)]
+        gone = [asyncio.ensure_future(kept_server.call(pack("ECHO", "gone"))) for _ in range(500)]
+        staying = [asyncio.ensure_future(kept_server.call(pack("ECHO", number))) for number in range(500)]
         await asyncio.sleep(0)
         for caller in gone:
             caller.cancel()
@@ -264,11 +266,11 @@ async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept
 async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_repeated(kept, link):
     kept_server = await connected(kept(link.port))
     link.hold()
-    in_flight = [asyncio.create_task(kept_server.call("PING")) for _ in range(3)]
+    in_flight = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(3)]
     await asyncio.sleep(0.01)
     await kept_server.close()
     await kept_server.close()
-    assert reasons(await outcomes([*in_flight, kept_server.call("PING")])) == {"the store was closed"}
+    assert reasons(await outcomes([*in_flight, kept_server.call(pack("PING"))])) == {"the store was closed"}
     link.release()
     await until(lambda: link.connections == 0)
 
@@ -277,7 +279,7 @@ async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_r
 async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, link):
     link.hold()
     kept_server = kept(link.port)
-    waiting = [asyncio.create_task(kept_server.call("PING")) for _ in range(10)]
+    waiting = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(10)]
     await asyncio.sleep(0.05)
     await kept_server.close()
     assert reasons(await outcomes(waiting)) == {"the store was closed"}

@@ -170,7 +170,7 @@ async def test_another_authority_is_not_trusted(secured, stranger):
 
 async def test_a_server_that_wants_tls_is_not_one_that_is_away(secured):
     fault = await _refusal_of(RedisSettings(url=secured.url.replace("rediss", "redis")), secured)
-    assert str(fault) == "hangs up before it answers, may want TLS (rediss://)"
+    assert str(fault) == "closes the connection before it answers; may require TLS (rediss://)"
 
 
 async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stranger, log, monkeypatch):
@@ -194,7 +194,8 @@ async def test_a_server_that_wants_a_certificate_of_its_client_is_told_from_one_
     with TlsServer() as server:
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
         fault = await _refusal_of(_tls(server.url, server), server)
-    assert str(fault) == "hangs up before it answers, may want a certificate of its client (tls-auth-clients)"
+    reason = "closes the connection before it answers; may require a client certificate (tls-auth-clients)"
+    assert str(fault) == reason
 
 
 @pytest.mark.parametrize(

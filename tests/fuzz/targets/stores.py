@@ -13,12 +13,12 @@ from backends.dynamodb.refusals import ConditionFailed, is_an_answer, refusal_of
 from backends.dynamodb.transport import Answer
 from backends.errors import BackendError
 from backends.interface import Charge, EntryStore, Keyspace, RecordStore, WindowCounter
+from backends.redis.commands import SLOTS, Keys
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.discovery import find_master, find_owners
 from backends.redis.entries import RedisEntryStore
-from backends.redis.keys import Keys
 from backends.redis.records import RedisRecordStore
-from backends.redis.replies import SLOTS, Redirected, fault_of_command
+from backends.redis.replies import Redirected, error_of_command
 from backends.redis.url import Address
 from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
@@ -54,15 +54,18 @@ class CannedReplies:
         self._next = iter(self._replies)
 
     async def send(self, *_: object) -> Any:
-        """As a connection: the reply, a refusal included."""
-        return next(self._next, None)
-
-    async def call(self, _key: bytes, *command: object) -> Any:
-        """As a topology: the reply. Raises what a refusal stands for."""
-        reply = await self.send(*command)
+        """As a connection: the reply. Raises an error reply as it is."""
+        reply = next(self._next, None)
         if isinstance(reply, hiredis.ReplyError):
-            raise fault_of_command(reply, NODE.host)
+            raise reply
         return reply
+
+    async def call(self, _key: bytes, command: bytes) -> Any:
+        """As a topology: the reply. Raises what an error reply stands for."""
+        try:
+            return await self.send(command)
+        except hiredis.ReplyError as reply:
+            raise error_of_command(reply, NODE.host) from None
 
     def end(self, _: str) -> None:
         """As a connection."""
@@ -72,10 +75,10 @@ def redis(data: bytes) -> None:
     """Replies of Redis, in RESP: what they stand for, or a `BackendError`."""
     for reply in CannedReplies(data)._replies:
         if isinstance(reply, hiredis.ReplyError):
-            fault = fault_of_command(reply, NODE.host)
-            if isinstance(fault, Redirected):
-                assert 0 <= fault.slot < SLOTS
-                assert 0 < fault.address.port < 65536
+            error = error_of_command(reply, NODE.host)
+            if isinstance(error, Redirected):
+                assert 0 <= error.slot < SLOTS
+                assert 0 < error.address.port < 65536
     check_entries(RedisEntryStore(CannedReplies(data), KEYS, CLOCK.wall_ms))
     check_records(RedisRecordStore(CannedReplies(data), KEYS))
     check_list(RedisRecordStore(CannedReplies(data), KEYS))
