@@ -14,6 +14,8 @@ from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.wire import CLOSE, head, parse_replies, send_one, signed_call, signed_fields
 
+pytestmark = pytest.mark.virtual_time
+
 FUZZED = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 GOOD_BODY = b'{"key":"k","value":1}'
 

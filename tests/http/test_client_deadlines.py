@@ -64,8 +64,9 @@ async def test_a_head_that_drips_in_is_closed_in_time():
 
 async def test_half_a_head_on_a_kept_connection_is_closed_in_time():
     async with edge(head_seconds=SHORT) as gateway:
+        call = signed_call(gateway, "get", BODY, extra=())
         reader, writer = await gateway.connect()
-        writer.write(signed_call(gateway, "get", BODY, extra=()))
+        writer.write(call)
         assert (await read_reply(reader)).status == 200
         writer.write(b"POST /v1/get HT")
         assert_late(*await last_words(reader))
@@ -75,8 +76,9 @@ async def test_half_a_head_on_a_kept_connection_is_closed_in_time():
 async def test_the_deadline_of_a_head_does_not_touch_the_call_that_follows_it():
     async with edge(head_seconds=SHORT) as gateway:
         gateway.faults.gate.clear()
+        call = signed_call(gateway, "get", BODY, extra=())
         reader, writer = await gateway.connect()
-        writer.write(signed_call(gateway, "get", BODY, extra=()))
+        writer.write(call)
         await asyncio.sleep(SHORT * 1.5)
         gateway.faults.gate.set()
         assert (await read_reply(reader)).status == 200
@@ -88,8 +90,9 @@ async def test_the_deadline_of_a_head_does_not_touch_the_call_that_follows_it():
 
 async def test_a_kept_connection_that_is_silent_is_closed_without_a_word():
     async with edge(idle_seconds=SHORT) as gateway:
+        call = signed_call(gateway, "get", BODY, extra=())
         reader, writer = await gateway.connect()
-        writer.write(signed_call(gateway, "get", BODY, extra=()))
+        writer.write(call)
         assert (await read_reply(reader)).status == 200
         replies, took = await last_words(reader)
         assert replies == []
@@ -101,8 +104,8 @@ async def test_a_kept_connection_that_is_silent_is_closed_without_a_word():
 @pytest.mark.parametrize("calls_before", [0, 1])
 async def test_a_head_that_has_begun_may_take_longer_than_a_connection_may_be_idle(calls_before):
     async with edge(idle_seconds=SHORT) as gateway:
-        reader, writer = await gateway.connect()
         call = signed_call(gateway, "get", BODY, extra=())
+        reader, writer = await gateway.connect()
         for _ in range(calls_before):
             writer.write(call)
             assert (await read_reply(reader)).status == 200

@@ -14,6 +14,8 @@ from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.wire import parse_replies, send_one, signed_call
 
+GATEWAY_IS_A_PROCESS = True
+
 BODY = b'{"key":"k","value":[1,"\\u00e9"],"ttlSeconds":60}'
 REFUSED = {400, 401, 403, 404, 405, 408, 413}
 AT_ONCE = 50
@@ -22,7 +24,7 @@ INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @pytest.fixture
 async def process(tmp_path):
-    patience = dict.fromkeys(("head_seconds", "body_seconds", "idle_seconds", "write_seconds"), 0.1)
+    patience = dict.fromkeys(("head_seconds", "body_seconds", "idle_seconds", "write_seconds"), 0.3)
     changes = {"edge": patience, "rate_limit": {"requests_per_minute": 1_000_000_000}}
     with GatewayProcess(merged(BASE, changes), tmp_path) as process:
         yield process
