@@ -49,7 +49,7 @@ def test_links_lead_to_sections_and_files():
 
 def test_every_code_of_ours_is_in_the_table_of_the_first_minute():
     table = SECTIONS["The first minute"]
-    ours = {code for code, status in all_refusals(Refusal).items() if status >= 500}
+    ours = {code for code, status in all_refusals(Refusal) if status >= 500}
     assert {code for code in ours if f"`{code}`" not in table} == set()
 
 
