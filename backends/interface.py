@@ -120,7 +120,7 @@ class Backend(Protocol):
         """How far this machine's wall clock led the store's at the last ping; None if that is not known."""
         ...
 
-    def renew(self, settings: object) -> bool:
+    def apply(self, settings: object) -> bool:
         """Use the credentials in `settings`, those of any store, from the next connection on.
 
         Returns False, and changes nothing, if anything else differs from what it was opened with.

@@ -79,7 +79,7 @@ class DynamoBackend:
             raise
         self.clock_lead_seconds = _lead_seconds(self._wall_ms() / 1000, self._transport.date)
 
-    def renew(self, settings: object) -> bool:
+    def apply(self, settings: object) -> bool:
         """Credentials are none of the settings: they are found, and refreshed, as AWS SDKs do."""
         return settings == self._settings
 

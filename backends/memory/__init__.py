@@ -24,7 +24,7 @@ class MemoryBackend:
     async def ping(self) -> None:
         """Always there."""
 
-    def renew(self, settings: object) -> bool:
+    def apply(self, settings: object) -> bool:
         """There are no credentials."""
         return settings == self._settings
 

@@ -53,7 +53,7 @@ class RedisBackend:
             await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS))
         self.clock_lead_seconds = await self._clock_lead_seconds()
 
-    def renew(self, settings: object) -> bool:
+    def apply(self, settings: object) -> bool:
         """Connections that are open stay so: Redis has let them in."""
         if not isinstance(settings, RedisSettings):
             return False

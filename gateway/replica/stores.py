@@ -24,7 +24,7 @@ class Stores(Struct, frozen=True):
         store, counters = self.dependencies["store"], self.dependencies["counters"]
         if (settings.counters is None) != (store is counters):
             return False
-        applied = [store.renew(settings.store)]
+        applied = [store.apply(settings.store)]
         if settings.counters is not None:
-            applied.append(counters.renew(settings.counters))
+            applied.append(counters.apply(settings.counters))
         return all(applied)

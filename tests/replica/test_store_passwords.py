@@ -61,7 +61,7 @@ async def test_the_next_connection_uses_the_new_password(server, user):
     try:
         await first_answer(store)
         await store.entries.put(TABLE, "k", ENTRY)
-        assert store.renew(replace(settings, url=url(server, "second")))
+        assert store.apply(replace(settings, url=url(server, "second")))
         await store.entries.put(TABLE, "k", ENTRY)  # this connection was let in before
         rotate(server)
         await first_answer(store)
@@ -78,7 +78,7 @@ async def test_a_store_that_is_locked_out_is_back_when_it_is_given_the_new_passw
         rotate(server)
         with pytest.raises(BackendError):
             await until_refused(store)
-        assert store.renew(replace(settings, url=url(server, "second")))
+        assert store.apply(replace(settings, url=url(server, "second")))
         await first_answer(store)
     finally:
         await store.close()
@@ -98,22 +98,22 @@ async def test_another_store_is_not_taken_for_the_same_one_with_another_password
     settings = RedisSettings(url="redis://127.0.0.1:6379/0")
     store = await open_backend(settings, SystemClock())
     try:
-        assert not store.renew(replace(settings, **other))
-        assert not store.renew(MemorySettings())
-        assert store.renew(settings)
+        assert not store.apply(replace(settings, **other))
+        assert not store.apply(MemorySettings())
+        assert store.apply(settings)
     finally:
         await store.close()
 
 
 async def test_stores_without_a_password_are_the_same_or_are_not():
     memory = await open_backend(MemorySettings(), SystemClock())
-    assert memory.renew(MemorySettings())
-    assert not memory.renew(MemorySettings(max_bytes=1))
+    assert memory.apply(MemorySettings())
+    assert not memory.apply(MemorySettings(max_bytes=1))
     settings = DynamoSettings(table="kvs", region="eu-central-1", endpoint_url="http://127.0.0.1:9")
     dynamodb = await open_backend(settings, SystemClock())
     try:
-        assert dynamodb.renew(settings)
-        assert not dynamodb.renew(replace(settings, table="other"))
+        assert dynamodb.apply(settings)
+        assert not dynamodb.apply(replace(settings, table="other"))
     finally:
         await dynamodb.close()
 
@@ -133,9 +133,9 @@ async def test_a_gateway_whose_file_holds_the_new_password_needs_no_restart(serv
         gateway = watched.gateway
         await until(lambda: gateway.app.ops.health.status == "ready")
         assert (await gateway.put("k", 1)).status == 200
-        renewed = {name: {"url": block["url"].replace("first", "second")} for name, block in stores.items()}
+        changed = {name: {"url": block["url"].replace("first", "second")} for name, block in stores.items()}
         rotate(server)
-        await watched.reload(**{name: stores[name] | renewed[name] for name in stores})
+        await watched.reload(**{name: stores[name] | changed[name] for name in stores})
 
         await eventually(lambda: is_served(gateway))
     done = [record.fields for record in caplog.records if "was reloaded" in record.message]

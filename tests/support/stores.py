@@ -94,8 +94,8 @@ class FaultyBackend:
     def clock_lead_seconds(self):
         return self._inner.clock_lead_seconds
 
-    def renew(self, settings) -> bool:
-        return self._inner.renew(settings)
+    def apply(self, settings) -> bool:
+        return self._inner.apply(settings)
 
     async def close(self) -> None:
         await self._inner.close()

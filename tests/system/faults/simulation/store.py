@@ -141,7 +141,7 @@ class RemoteBackend:
     async def ping(self) -> None:
         await self._network.ping()
 
-    def renew(self, _: object) -> bool:
+    def apply(self, _: object) -> bool:
         return True
 
     async def close(self) -> None:
