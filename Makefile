@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all flaky faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
 	@echo "make test    every rule of every room, on memory, Redis and DynamoDB: minutes"
 	@echo "make test-all  the rest: outages, failovers, billing, other engines, signers, manifests"
+	@echo "make test-aiohttp-next  the tests of HTTP with the newest release of aiohttp"
 	@echo "make flaky N=20 TIER=test  a tier N times beside busy loops; lists what failed"
 	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make check   lint, types, import contracts, manifests"
@@ -35,6 +36,15 @@ test: $(VENV)/.dev redis
 
 test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
 	$(BIN)/python -m pytest $(TESTS-ALL)
+
+# An environment of its own, so that nothing else notices.
+NEXT := $(VENV)-aiohttp-next
+test-aiohttp-next: redis
+	@test -x $(NEXT)/bin/python || $(PYTHON) -m venv $(NEXT)
+	@$(NEXT)/bin/pip install --quiet --editable '.[dev]'
+	@$(NEXT)/bin/pip install --quiet --upgrade --pre aiohttp
+	@$(NEXT)/bin/python -c 'import aiohttp; print("aiohttp", aiohttp.__version__)'
+	PATH="$(abspath $(BIN)):$$PATH" $(NEXT)/bin/python -m pytest tests/http tests/contract
 
 N ?= 20
 TIER ?= test
@@ -71,6 +81,7 @@ check: $(VENV)/.dev manifests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/kvs-gateway check --config config.example.yaml
+	$(BIN)/python -m tests.project.figures
 
 # Renders every overlay and combination of deploy/, validates and checks them: as tests, which `make test-all` runs, too.
 manifests: $(VENV)/.dev kustomize
@@ -116,7 +127,7 @@ endif
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(NEXT)
 
 $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

@@ -1,5 +1,15 @@
 """Stores behind three small ports (`interface`), one adapter each.
 
+interface   the ports: entries, counters, records, and a backend that has all three
+errors      what the ports raise
+settings    what an adapter is told about its store
+clock       wall and monotonic time
+breaker     circuit breaker: opens after five consecutive failures; lets one probe through per second
+background  a step that is repeated with a pause, until it is closed
+memory      adapter: everything in this process
+redis       adapter: a Redis server, behind Sentinel, or a Cluster
+dynamodb    adapter: one DynamoDB table
+
 No adapter knows HTTP, apps, tokens or metrics. `open_backend` is the one place
 that names them; a new adapter adds a settings class and an arm here.
 """

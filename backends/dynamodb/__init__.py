@@ -7,5 +7,9 @@ transport    one POST: the seam at which transports can be exchanged
 client       a call: deadlines, retries inside a budget, checksums, breaker
 refusals     what DynamoDB refuses, as the errors of the ports
 table        creates or verifies the table
-entries, counters, records, backend    the ports
+reading      DynamoDB's answers, decoded by type
+entries      `EntryStore`
+counters     `WindowCounter`
+records      `RecordStore`
+backend      `Backend`: what the settings choose, put together
 """

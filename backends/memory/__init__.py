@@ -1,4 +1,10 @@
-"""The embedded store: everything in this process, bounded, gone when it ends."""
+"""The embedded store: everything in this process, bounded, gone when it ends.
+
+entries   `EntryStore`
+calendar  which entries fall due in which second
+counters  `WindowCounter`
+records   `RecordStore`
+"""
 
 from backends.clock import Clock
 from backends.memory.counters import MemoryWindowCounter

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from itertools import product
-from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,8 +12,8 @@ from gateway.observability.catalogue import Metric
 from tests.support.config import BASE, merged
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 METRICS = {each.name: each for each in vars(catalogue).values() if isinstance(each, Metric)}
 OWN_LABELS = {"histogram": {"le"}}
 TABLE = re.compile(r"^\| metric \| labels \|\n\| --- \| --- \|\n((?:\|.*\|\n)+)", re.MULTILINE)

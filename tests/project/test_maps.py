@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = sorted({file.parent for room in ("gateway",) for file in (ROOT / room).rglob("__init__.py")})
+from tests.support.repository import ROOT
+
+PACKAGES = [ROOT / "gateway", ROOT / "backends"]
+FOLDERS = sorted({file.parent for package in PACKAGES for file in package.rglob("__init__.py")})
 ENTRY = re.compile(r"^([a-z0-9_]+)/?  +\S", re.MULTILINE)
 """A name, two or more spaces, and what it is."""
 

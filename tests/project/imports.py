@@ -1,0 +1,94 @@
+"""Who imports whom among our own modules, read from their source."""
+
+import ast
+import configparser
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.support.repository import ROOT
+
+PACKAGES = ("gateway", "backends")
+Arrow = tuple[str, str]
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Files by the names they are imported by."""
+    files = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in files
+    }
+
+
+@cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@cache
+def arrows() -> set[Arrow]:
+    """Importing and imported module, for all imports between our own."""
+    return {
+        (module, imported)
+        for module, file in modules().items()
+        for imported in _imports(file)
+        if imported != module
+    }
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in modules())
+        elif isinstance(node, ast.ImportFrom) and node.module in modules():
+            for each in node.names:
+                below = f"{node.module}.{each.name}"
+                yield below if below in modules() else node.module
+
+
+def circles() -> int:
+    """Groups of modules each of which is reached from each other one."""
+    reached = {module: _reached_from(module) for module in modules()}
+    groups = {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in modules()
+        if module in reached[module]
+    }
+    return len(groups)
+
+
+def _reached_from(module: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        here = waiting.pop()
+        after = {imported for importing, imported in arrows() if importing == here} - found
+        found |= after
+        waiting += after
+    return found
+
+
+def arrows_up() -> int:
+    """From a lower floor to a higher one, or between rooms of one floor, by the contract in setup.cfg."""
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / "setup.cfg")
+    layers = contracts["importlinter:contract:floors"]["layers"].split("\n")
+    floors = [[room.strip() for room in layer.split("|")] for layer in layers if layer.strip()]
+    places = {room: (-height, room) for height, floor in enumerate(floors) for room in floor}
+    return sum(
+        _runs_up(_place(importing, places), _place(imported, places)) for importing, imported in arrows()
+    )
+
+
+def _place(module: str, places: dict[str, tuple[int, str]]) -> tuple[int, str] | None:
+    names = module.split(".")
+    rooms = (".".join(names[:length]) for length in range(len(names), 0, -1))
+    return next((places[room] for room in rooms if room in places), None)
+
+
+def _runs_up(importing: tuple[int, str] | None, imported: tuple[int, str] | None) -> bool:
+    if importing is None or imported is None or importing[1] == imported[1]:
+        return False
+    return imported[0] >= importing[0]
