@@ -110,7 +110,8 @@ class Server:
             return self._connection
         if self._fault is None:  # made and lost in between
             raise BackendUnavailable(LOST)
-        self._breaker.failed(self._fault)
+        if isinstance(self._fault, BackendUnavailable):  # a wrong password costs nothing to refuse again
+            self._breaker.failed(self._fault)
         raise self._fault.copy()
 
     async def _connect(self) -> None:
