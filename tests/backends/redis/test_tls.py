@@ -216,7 +216,7 @@ async def test_a_password_that_is_put_right_at_the_server_lets_the_gateway_in_wi
     secured.command("ACL", "SETUSER", USER, f"<{PASSWORD}", ">changed")
     store = await open_backend(_tls(secured.url, secured), SystemClock())
     try:
-        for _ in range(20):  # many more than open the circuit breaker, which is for servers that do not answer
+        for _ in range(20):  # the circuit breaker is for servers that do not answer
             with pytest.raises(BackendMisconfigured):
                 await store.ping()
         secured.command("ACL", "SETUSER", USER, f">{PASSWORD}")
