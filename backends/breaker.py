@@ -1,4 +1,4 @@
-"""Circuit breaker: opens after five consecutive failures; lets one probe through per second."""
+"""Circuit breaker: opens after five consecutive failures; lets one probe through per second (D124)."""
 
 from collections.abc import Callable
 

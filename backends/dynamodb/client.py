@@ -1,4 +1,4 @@
-"""A call of DynamoDB: signed, within deadlines, repeated only where that is safe and can be afforded."""
+"""A call of DynamoDB: signed, within deadlines, repeated where that is safe and can be afforded (D105)."""
 
 import asyncio
 import random

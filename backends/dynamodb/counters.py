@@ -1,4 +1,4 @@
-"""Window counters in DynamoDB, by conditional updates on this gateway's wall clock."""
+"""Window counters in DynamoDB, by conditional updates on this gateway's wall clock (D104)."""
 
 from collections.abc import Callable
 from typing import Any

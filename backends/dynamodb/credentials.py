@@ -1,6 +1,6 @@
 """AWS credentials, from where aiobotocore finds them: environment, files, IRSA, EKS Pod Identity, instance.
 
-They are refreshed in the background, so that no call waits for it.
+They are refreshed in the background, so that no call waits for it (D108).
 """
 
 import asyncio

@@ -32,7 +32,7 @@ class _Unprocessed(Struct, frozen=True):
 
 
 class DynamoEntryStore:
-    """An `EntryStore`. The expiry that comes back is the one that was put; DynamoDB's own only collects."""
+    """An `EntryStore`. Its expiry is exactly the one that was put; DynamoDB's own only collects (D103)."""
 
     def __init__(self, client: Client, table: str, *, strong_reads: bool) -> None:
         self._client = client

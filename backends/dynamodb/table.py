@@ -1,4 +1,4 @@
-"""Creates or verifies the table, through aiobotocore's client: it happens once, and no call waits for it."""
+"""Creates or verifies the table, through aiobotocore's client: it happens once, and no call waits (D109)."""
 
 import asyncio
 from collections.abc import Iterator
@@ -100,7 +100,7 @@ async def _create(client: Any, name: str) -> dict[str, Any]:
 
 
 async def _enable_ttl(client: Any, name: str) -> None:
-    """For a table that is new: whoever made it may have ended before, or be about to do the same."""
+    """For a table that is new: the replica that made it may have ended before, or be about to do the same."""
     if (await _ttl(client, name)).get("TimeToLiveStatus") != "DISABLED":
         return
     try:

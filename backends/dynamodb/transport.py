@@ -1,4 +1,4 @@
-"""One POST. Whatever keeps this shape can take its place."""
+"""One POST (D122). Whatever keeps this shape can take its place."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,4 +1,4 @@
-"""Which entries fall due when, so that expired ones are found without looking at the others."""
+"""Which entries fall due when, so that expired ones are found without looking at the others (D86)."""
 
 import heapq
 from collections.abc import Iterator

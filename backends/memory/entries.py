@@ -21,7 +21,7 @@ PURGED_PER_STEP = 500
 
 
 class MemoryEntryStore:
-    """An `EntryStore` that never holds more than `max_bytes`, by its own estimate per entry."""
+    """An `EntryStore` that never holds more than `max_bytes`, by its own estimate per entry (D85)."""
 
     def __init__(self, *, max_bytes: int, now_ms: Callable[[], int]) -> None:
         self._max_bytes = max_bytes

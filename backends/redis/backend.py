@@ -46,7 +46,7 @@ class RedisBackend:
         self.records = RedisRecordStore(self._topology, self._keys)
 
     async def ping(self) -> None:
-        """Write something, too: a replica, or a server that cannot save, answers PING and serves nobody."""
+        """Write, too: a replica, or a server that cannot save, answers PING and serves nobody (D96)."""
         name = self._keys.ping
         await self._topology.ping()
         with suppress(StoreFull):  # only puts are refused then
@@ -54,7 +54,7 @@ class RedisBackend:
         self.clock_lead_seconds = await self._clock_lead_seconds()
 
     def apply(self, settings: object) -> bool:
-        """Connections that are open stay so: Redis has let them in."""
+        """Connections that are open stay so: Redis has let them in (D78)."""
         if not isinstance(settings, RedisSettings):
             return False
         url = parse_url(settings.url)

@@ -118,7 +118,7 @@ class Connection(asyncio.Protocol):
 
         The socket is closed with a reset (SO_LINGER of 0 seconds). An orderly close would let our kernel go
         on delivering: a write that was given up, and answered with 503, could then be applied after a later
-        one of the same key that was acknowledged over the next connection.
+        one of the same key that was acknowledged over the next connection (D119).
         """
         if not self._fault and not self._transport.is_closing():
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

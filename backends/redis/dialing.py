@@ -51,7 +51,7 @@ async def dial(address: Address, access: Access, *inspections: Inspection) -> Co
 
 
 async def refuse_replica(connection: Connection, _address: Address) -> None:
-    """Sentinels may still name the old master, whose data may be older than what was written since."""
+    """Sentinels may still name the old master, whose data may be older than what was written since (D98)."""
     if (await _info(connection, "replication")).get(b"role") == b"slave":
         raise BackendUnavailable("the sentinels name a replica, which is the master no longer or not yet")
 

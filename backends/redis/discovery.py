@@ -1,4 +1,4 @@
-"""Which server is the master, and which nodes own the slots: asked of sentinels and of cluster nodes."""
+"""Which server is the master (D98), which nodes own the slots (D97): asked of sentinels and cluster nodes."""
 
 import asyncio
 import re

@@ -29,7 +29,7 @@ PAUSE_SECONDS = 0.001
 class RedisEntryStore:
     """An `EntryStore`. Redis collects what expired, but the expiry that comes back is the one that was put.
 
-    The time to live is relative, so that it holds by Redis' clock, whatever time that shows.
+    The time to live is relative, so that it holds by Redis' clock, whatever time that shows (D92).
     """
 
     def __init__(self, topology: Topology, keys: Keys, now_ms: Callable[[], int]) -> None:
@@ -71,7 +71,7 @@ class RedisEntryStore:
             await self._purge_from(master, pattern)
 
     async def _purge_from(self, master: Server, pattern: bytes) -> None:
-        """Walk through a server's keys in steps that each hold it up for well below a millisecond."""
+        """Walk through a server's keys in steps that each hold it up for well below a millisecond (D95)."""
         cursor = b"0"
         while True:
             step = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)

@@ -1,4 +1,4 @@
-"""Directory records in Redis: the fields of one hash, each a version and a document."""
+"""Directory records in Redis: the fields of one hash, each a version and a document (D94)."""
 
 from collections.abc import AsyncIterator
 from heapq import merge

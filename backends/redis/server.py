@@ -171,7 +171,7 @@ class Server:
         self._decided.set()
 
     def _pause_seconds(self) -> float:
-        """None after the loss of a good connection; then backoff with jitter."""
+        """None after the loss of a good connection; then backoff with jitter (D90)."""
         if not self._failed_attempts:
             return 0.0
         return jittered(min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_attempts, 8), LONGEST_PAUSE_SECONDS))

@@ -27,8 +27,8 @@ class SlotMap:
     """A cache of the cluster's own map, and a `Server` for each node in it.
 
     Nothing keeps it from being stale. That is harmless: a node that does not serve a key says so and does
-    nothing. Whoever notices corrects the slot (`assign`) or says that the map may be stale (`refresh`); it is
-    then read anew, from any node that is known or was configured.
+    nothing. A call that notices corrects the slot (`assign`) or says that the map may be stale (`refresh`);
+    it is then read anew, from any node that is known or was configured.
     """
 
     def __init__(

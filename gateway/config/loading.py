@@ -51,7 +51,7 @@ def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Sett
 
 
 def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
-    """Note contradictions, except in sections that have mistakes of shape and so were read in part only."""
+    """Note contradictions, except in sections that have mistakes of shape: those were read in part (D72)."""
     if settings is None and isinstance(tree, dict):
         settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
     if settings is None:

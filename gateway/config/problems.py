@@ -1,4 +1,4 @@
-"""Mistakes in a configuration: where, and what would be right. Never the value that was found."""
+"""Mistakes in a configuration: where, and what would be right. Never the value that was found (D73)."""
 
 import re
 from collections import Counter

@@ -29,7 +29,7 @@ audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: every change 
 
 
 class ControlHandler:
-    """Serves `routes` to whoever sends a control token."""
+    """Serves `routes` to those who send a control token."""
 
     def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:
         self.replace_tokens(tokens)
@@ -65,7 +65,7 @@ class ControlHandler:
         return Answer(done.status, b"" if done.status == 204 else msgspec.json.encode(done.body))
 
     def _authorize(self, headers: Headers) -> int:
-        """The position, from 1, of the configured token that was sent, in constant time for all of them."""
+        """The position, from 1, of the configured token that was sent, in constant time for all (D36)."""
         field = headers.get(b"authorization")
         if not field:
             raise MissingToken

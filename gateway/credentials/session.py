@@ -3,8 +3,8 @@
 token     base64url(claims) "." base64url(HMAC-SHA256(master key, claims))
 secret    base64url(HMAC-SHA256(master key, "secret" + token))
 
-One key makes both digests, so their inputs must never be the same: claims are a JSON object and begin with
-a brace, the other input begins with the label "secret". Whoever sees a token cannot compute its secret
+One key makes both digests, so their inputs must never be the same: claims are a JSON object and begin
+with a brace, the other input begins with the label "secret". A token alone does not give its secret
 (D22). The first master key issues, all of them verify; a token names its key by a derived identifier.
 """
 

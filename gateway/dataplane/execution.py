@@ -1,6 +1,6 @@
 """The last stage: an operation on the table that was granted, under an open meter.
 
-Here alone an entry's expiry is judged, so that all stores agree on its last millisecond.
+Here alone an entry's expiry is judged, so that all stores agree on its last millisecond (D7).
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from gateway.observability.usage import Usage
 
 
 class MeteredCall(Struct, frozen=True):
-    """A granted call with its meter open. The executor takes nothing else, so no call goes unmetered."""
+    """A granted call with its meter open. The executor takes nothing else, so none goes unmetered (D44)."""
 
     usage: Usage
     grant: Grant

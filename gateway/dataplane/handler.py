@@ -102,7 +102,7 @@ class DataHandler:
         return operation
 
     async def _read_body(self, request: Request) -> bytes:
-        """Bodies that are still on their way have slots of their own, so that slow ones cannot take all."""
+        """Bodies that are still arriving have slots of their own, so that slow ones cannot take all (D69)."""
         if self._reading >= self._settings.max_in_flight:
             raise Overloaded
         self._reading += 1
@@ -127,7 +127,7 @@ class DataHandler:
         tenant: TenantLabels | None,
         seconds: float,
     ) -> None:
-        """One line. Failures are logged whether or not they are sampled, at most so many a second."""
+        """One line. Failures are logged whether or not they are sampled, at most so many a second (D49)."""
         is_failure = answer.status >= 500
         if is_failure and not self._failure_lines.admits():
             return

@@ -1,7 +1,7 @@
 """Stage 7: from a body to an operation that is valid by construction.
 
 The order of checks is contract: content type, JSON, key, value, TTL. A value is
-never decoded: it is checked to be JSON and kept as the bytes that were sent.
+never decoded: it is checked to be JSON and kept as the bytes that were sent (D3).
 """
 
 import re
@@ -88,7 +88,7 @@ def _decode(body: bytes) -> _Body:
 
 
 def _decode_lone_surrogates(body: bytes) -> _Body:
-    r"""Decode what msgspec refuses and RFC 8259 allows: `\ud800` without its other half.
+    r"""Decode what msgspec refuses and RFC 8259 allows: `\ud800` without its other half (D5).
 
     Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
     """

@@ -1,4 +1,4 @@
-"""The order of policies. Read `serve` from top to bottom: that is the contract.
+"""The order of policies. Read `serve` from top to bottom: that is the contract (D1).
 
 Route and body size are checked before, by the HTTP edge.
 """

@@ -1,4 +1,4 @@
-"""From a table token to its binding, as the data plane asks for it: from the cache, or by a lookup.
+"""From a table token to its binding, as the data plane asks for it: from the cache, or by a lookup (D30).
 
 A lookup reads the token's pointer and then the app's document. A token never changes its app, so a binding
 that was cached costs one read of the document when it is looked up again, and nothing is decoded unless

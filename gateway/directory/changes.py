@@ -1,6 +1,6 @@
 """How managed apps change: compare-and-swap on one document, and the order of what is written around it.
 
-One document holds an app with all its tables, so one swap keeps every rule about them, whoever else
+One document holds an app with all its tables, so one swap keeps every rule about them, whatever else
 changes the app at the same time (D26). Two kinds of records help, and mean nothing by themselves:
 
 pointer   from a token's digest to its app; a token counts only if the app's document has it, too (D27)

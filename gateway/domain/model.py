@@ -1,4 +1,4 @@
-"""The values that travel through the data plane: Call, Caller, Binding, Grant, table operation, Outcome."""
+"""Values (D71) that travel through the data plane: Call, Caller, Binding, Grant, table operation, Outcome."""
 
 from enum import IntEnum, StrEnum
 

@@ -28,7 +28,7 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def read_body(request: Request, max_bytes: int, max_seconds: float) -> bytes:
-    """The body as it was sent. A declared length that is too large is refused before a byte is read.
+    """The body as it was sent. A declared length that is too large is refused before a byte is read (D2).
 
     Raises BadRequest, BodyTooLarge or RequestTimeout.
     """

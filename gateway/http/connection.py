@@ -1,9 +1,10 @@
 """One connection: requests in, responses out, one after the other.
 
-It has aiohttp's parser and is nothing of aiohttp's. Measured on aiohttp 3.14, whose server it replaces: a
-head or a silent new connection has no deadline there, a handler is not told that the body it waits for is
-malformed, what the parser refuses is answered in plain text and logged with a traceback, a closed connection
-waits without end for a client that does not read, and a client that half-closes counts as gone.
+It has aiohttp's parser and is nothing of aiohttp's (D68). Measured on aiohttp 3.14, whose server it
+replaces: a head or a silent new connection has no deadline there, a handler is not told that the body it
+waits for is malformed, what the parser refuses is answered in plain text and logged with a traceback, a
+closed connection waits without end for a client that does not read, and a client that half-closes counts
+as gone.
 """
 
 import asyncio

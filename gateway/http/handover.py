@@ -2,7 +2,7 @@
 
 The kernel spreads new connections over everyone who listens on a port, and resets those whose handshake is
 under way when one of them closes. A filter in front of the leaving socket drops what would begin a handshake:
-the client's kernel repeats it after a second, and whoever still listens takes it.
+the client's kernel repeats it after a second, and a replica that still listens takes it (D129).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ async def leave_port(sockets: Sequence[socket.socket]) -> None:
             _drop_attempts(listening)
     except OSError as error:  # some sandboxes have no filters; what is in flight must end well all the same
         fields = {"reason": error.strerror}
-        log.warning("whoever connects right now may be reset", extra={"fields": fields})
+        log.warning("connections that begin right now may be reset", extra={"fields": fields})
     await asyncio.sleep(_HANDSHAKE_SECONDS)
 
 

@@ -116,7 +116,7 @@ async def open_listener(
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
     """Close a listening socket; returns the connections that nobody has accepted yet.
 
-    No more than its queue holds: it is refilled by whoever connects meanwhile.
+    No more than its queue holds: new clients refill it meanwhile.
     """
     waiting: list[socket.socket] = []
     with listening, suppress(OSError):

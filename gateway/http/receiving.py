@@ -1,4 +1,4 @@
-"""The receiving side of a connection: bytes to messages, by aiohttp's parser, and backpressure.
+"""The receiving side of a connection: bytes to messages, by aiohttp's parser (D125), and backpressure.
 
 The parser is fed whole packets, and one packet may hold several messages. Where any of it is not HTTP, all
 of it is refused.
@@ -132,7 +132,7 @@ class Receiver:
             self._resume()
 
     def end(self) -> None:
-        """No more bytes are coming: whoever reads a body that has not ended learns it."""
+        """No more bytes are coming: the reader of a body that has not ended learns it."""
         if not self._body.is_eof():
             self._body.set_exception(BrokenBody())
             self._body.feed_eof()

@@ -11,7 +11,7 @@ from gateway.http.deadline import Deadline
 LINGER_SECONDS = 1.0
 """How long a connection that ends early still reads. Closed at once, with bytes of the client unread, it
 would be reset by the kernel, and the client would lose a response that it has not read (RFC 9112, section
-9.6)."""
+9.6; D67)."""
 
 _LOOK_SECONDS = 0.05
 

@@ -104,5 +104,5 @@ def affordable_connections(wanted: int) -> int:
 
 
 def _with_refused(connections: int) -> int:
-    """How many there may be with those beyond the cap that are just being told so."""
+    """How many there may be, with those beyond the cap that are just being refused."""
     return connections + max(connections // 8, _FEWEST_REFUSED)

@@ -117,7 +117,7 @@ def describe_exception(error: BaseException) -> dict[str, object]:
 
 
 def name_server_of(task: asyncio.Task[None], server: Server) -> None:
-    """From now on the task's log lines carry the id of the request that `server` serves."""
+    """From now on the task's log lines carry the id of the request that `server` serves (D48)."""
     _connections[task] = server
 
 

@@ -5,8 +5,9 @@ any two samples is what was counted in between, and a first sample is the differ
 the series was always shown; Prometheus' `increase()` takes a fall for a restart in the same way. So the
 counts of a row that is dropped because it is idle are kept, and continue when its table is called again.
 
-Rows are capped, because every series has its price in Prometheus. A call of a table without a row is counted
-in a row whose labels all are `_other`: totals stay true, and an overflow counter says how many calls it were.
+Rows are capped, because every series has its price in Prometheus (D46). A call of a table without a row
+is counted in a row whose labels all are `_other`: totals stay true, and an overflow counter says how many
+calls it were.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Drain: a replica that ends fails no request and loses no count. All of its state is here; the edges ask it.
+"""Drain: a replica that ends fails no request and loses no count (D70). All state is here; handlers ask it.
 
 Graceful shutdown has four steps (`Drain.run`):
 

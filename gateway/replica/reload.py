@@ -3,7 +3,7 @@
 `signature`, `control`, `apps`, the certificate and the credentials in a store's url are what an operator
 rotates. Everything else needs a restart. The new parts are checked together with the settings that stay: a
 file that moves the listener to loopback and switches signatures off is refused, because what listens was
-opened before. A file that is broken changes nothing.
+opened before (D76). A file that is broken changes nothing.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ class FileWatch:
     """Reloads after the file has changed, or at once on `request`.
 
     It polls: a mounted volume of Kubernetes swaps links, which no inotify watch on the file itself reports.
-    A change must look the same twice, a second apart, since a file may be read while it is being written.
+    A change must look the same twice, a second apart, as a file may be read while it is being written (D77).
     """
 
     def __init__(self, file: ConfigurationFile, reload: Reload) -> None:

@@ -2,7 +2,7 @@
 
 Both are parsed and checked for shape alone. A caller states the same Credential and SignedHeaders in each
 request of a day, so statements are cached; signatures are not. Anybody can send statements, so one
-that is longer than any signer needs is parsed and not cached.
+that is longer than any signer needs is parsed and not cached (D18).
 """
 
 import re

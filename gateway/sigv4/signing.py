@@ -22,7 +22,7 @@ _CACHED_BYTES = 128
 
 
 def canonical_uri(path: bytes) -> bytes:
-    """The wire path without dot segments and empty segments, percent-encoded once more."""
+    """The wire path without dot segments and empty segments, percent-encoded once more (D14)."""
     segments: list[bytes] = []
     for segment in path.split(b"/"):
         if segment == b"..":
@@ -36,7 +36,7 @@ def canonical_uri(path: bytes) -> bytes:
 
 
 def canonical_query(query: bytes) -> bytes:
-    """Names and values decoded, encoded by one rule (`+` is a plus) and sorted after encoding."""
+    """Names and values decoded, encoded by one rule (`+` is a plus) and sorted after encoding (D15)."""
     if not query:
         return b""
     pairs = []
@@ -71,7 +71,7 @@ _known_target = lru_cache(_CACHED_TARGETS)(_spell_target)
 
 
 def _fold(value: bytes) -> bytes:
-    """Runs of white space inside a value count as one space."""
+    """Runs of white space inside a value count as one space (D20)."""
     return b" ".join(value.split())
 
 
@@ -96,7 +96,7 @@ class Claim(Struct, frozen=True):
 class SigningKeys:
     """Signing keys, derived once per secret and scope (day, region, service); `size` of them are cached.
 
-    The secret is part of what a key is found by, so a replaced secret takes effect at once.
+    The secret is part of what a key is found by, so a replaced secret takes effect at once (D18).
     """
 
     def __init__(self, size: int = 10_000) -> None:

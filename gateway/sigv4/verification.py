@@ -1,7 +1,7 @@
 """The rules of Signature V4, in the order in which they answer; then the proof.
 
 Shape, region, service, scope, time, signed headers, host need no secret: `examine`. Then the caller looks up
-the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists what is refused.
+the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists what is refused; the order is D13.
 """
 
 from hashlib import sha256

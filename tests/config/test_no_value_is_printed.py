@@ -1,4 +1,4 @@
-"""No secret is printed, wherever in a file it stands and whatever is wrong with it."""
+"""No secret is printed, wherever in a file it stands and whatever is wrong with it (D73)."""
 
 import copy
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Values come back byte for byte."""
+"""Values come back byte for byte (D3)."""
 
 import pytest
 

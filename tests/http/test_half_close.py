@@ -1,4 +1,4 @@
-"""RFC 9112, section 9.6: a client that half-closes after whole requests gets their answers, then the end."""
+"""RFC 9112, section 9.6: a client that half-closes is answered first, then the connection ends (D68)."""
 
 import asyncio
 import socket

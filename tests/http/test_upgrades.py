@@ -1,4 +1,4 @@
-"""RFC 9110, section 7.8: a server may ignore Upgrade, and answers what is pipelined behind it."""
+"""RFC 9110, section 7.8: a server may ignore Upgrade, and answers what is pipelined behind it (D68)."""
 
 import asyncio
 

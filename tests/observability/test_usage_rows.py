@@ -1,4 +1,4 @@
-"""Series are capped, totals stay true, idle series go."""
+"""Series are capped, totals stay true, idle series go (D46, D47)."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
 
 A window's count only rises, so "over the limit" holds until it closes and is
-remembered here; "allowed" never is. The store is asked once per decision.
+remembered here; "allowed" never is (D43). The store is asked once per decision.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class RateLimiter(Protocol):
 
 
 class ExactRateLimiter:
-    """Charges a grant's budgets in order. `now_ms` is monotonic."""
+    """Charges a grant's budgets in order (D42). `now_ms` is monotonic."""
 
     def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
         self._counters = counters

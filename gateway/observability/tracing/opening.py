@@ -1,4 +1,4 @@
-"""Traces or none, as configured. Without them, nothing of OpenTelemetry is imported."""
+"""Traces or none, as configured. Without them, nothing of OpenTelemetry is imported (D50)."""
 
 import logging
 import os

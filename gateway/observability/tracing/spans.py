@@ -1,8 +1,8 @@
 """A span per request of the data plane, current while it is served, and one below it per call of a store.
 
 Our own share alone decides which requests are traced: a client names the trace that its request belongs
-to, not whether it costs anything. Of a target only a known route is recorded, of an exception only its type:
-anything else may hold a key, a value or a secret.
+to, not whether it costs anything (D52). Of a target only a known route is recorded, of an exception only
+its type: anything else may hold a key, a value or a secret (D51).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""No call waits for longer than its deadline, and none is given up because this process was slow."""
+"""No call waits for longer than its deadline, and none is given up because this process was slow (D89)."""
 
 import asyncio
 import socket

@@ -1,1 +1,1 @@
-"""A whole region in one thread and no time: real gateways, a simulated network and store, one seed."""
+"""A whole region in one thread and no time: real gateways, a simulated network and store, one seed (D111)."""
