@@ -42,7 +42,7 @@ NEXT := $(VENV)-aiohttp-next
 test-aiohttp-next: redis
 	@test -x $(NEXT)/bin/python || $(PYTHON) -m venv $(NEXT)
 	@$(NEXT)/bin/pip install --quiet --editable '.[dev]'
-	@$(NEXT)/bin/pip install --quiet --upgrade --pre aiohttp
+	@$(NEXT)/bin/pip install --quiet --upgrade aiohttp
 	@$(NEXT)/bin/python -c 'import aiohttp; print("aiohttp", aiohttp.__version__)'
 	PATH="$(abspath $(BIN)):$$PATH" $(NEXT)/bin/python -m pytest tests/http tests/contract
 
