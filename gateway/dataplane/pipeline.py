@@ -1,6 +1,6 @@
 """The order of policies. Read `serve` from top to bottom: that is the contract (D1).
 
-Route and body size are checked before, by the HTTP edge.
+Route and body size are checked before, by the handler.
 """
 
 import logging
