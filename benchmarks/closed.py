@@ -47,7 +47,7 @@ class _Caller(Connection):
         return self._left <= 0
 
     async def stop(self) -> None:
-        """Leaves no request behind: webdis gives its answer to whoever gets the socket's number next."""
+        """Leaves no request behind: webdis answers the client that gets the socket's number next."""
         self._is_stopping = True
         await self._stopped.wait()
 

@@ -13,7 +13,7 @@ from gateway.http.service import Service
 
 
 class _Wire(asyncio.Transport):
-    """Takes what is written, and tells whoever waits for it."""
+    """Takes what is written, and wakes what waits for it."""
 
     def __init__(self) -> None:
         super().__init__()

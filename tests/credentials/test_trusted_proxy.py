@@ -26,7 +26,7 @@ def behind_proxy(**proxy):
 
 @pytest.fixture
 async def gateway():
-    """A gateway that believes whoever knows the secret."""
+    """A gateway that trusts every proxy that knows the secret."""
     async with behind_proxy(secret=SECRET) as running:
         yield running
 

@@ -20,7 +20,7 @@ async def answers_to(gateway, *pieces: bytes):
     reader, writer = await gateway.connect()
     received = asyncio.create_task(reader.read())
     for piece in pieces:
-        if received.done():  # whoever goes on to write is reset
+        if received.done():  # a client that goes on writing is reset
             break
         writer.write(piece)
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A port is left to whoever shares it: new handshakes go to the next, what has begun is kept."""
+"""A port is left to those that share it: new handshakes reach them, those that have begun are kept."""
 
 import asyncio
 import socket
@@ -30,7 +30,7 @@ def leaving():
         yield listening
 
 
-async def test_who_connects_to_a_port_that_is_left_reaches_whoever_listens_next(leaving):
+async def test_a_connection_to_a_port_that_is_left_reaches_the_next_listener(leaving):
     await leave_port([leaving])
     connecting = asyncio.create_task(asyncio.open_connection(*leaving.getsockname()))
     await asyncio.sleep(0.2)

@@ -25,7 +25,7 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = PATIEN
 
 
 def process_exists(pid: int) -> bool:
-    """Zombies count: whoever started them has not waited for them."""
+    """Zombies count: their parent has not waited for them."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

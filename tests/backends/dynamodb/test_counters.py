@@ -168,7 +168,7 @@ async def test_what_another_program_wrote_is_not_taken_for_a_counter(
     assert (await store.counters.charge("b", 5, WINDOW_MS)).admitted
 
 
-async def test_whoever_loses_the_race_for_a_new_window_is_counted_in_it(engine, table_name, clock):
+async def test_a_charge_that_loses_the_race_for_a_new_window_is_counted_in_it(engine, table_name, clock):
     """All have seen that there is no window before the first one opens it."""
     looked = asyncio.Barrier(6)
 

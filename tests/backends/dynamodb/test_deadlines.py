@@ -57,7 +57,7 @@ async def endpoint(environment):
 
 @asynccontextmanager
 async def dripping():
-    """Whoever connects is sent an answer, byte by byte."""
+    """Each connection is sent an answer, byte by byte."""
 
     drips = set()
 

@@ -110,7 +110,7 @@ async def test_a_node_that_joins_takes_part(lonely_node):
 
 
 async def test_a_store_that_is_closed_while_calls_find_new_nodes_leaves_no_task(lonely_node, quiet_loop):
-    """A slot on its way to a node that has none yet, of which a store hears by and by."""
+    """A slot on its way to a node that has none yet, which a store learns of later."""
     with Cluster(masters=1) as small:
         await asyncio.to_thread(_join, small, lonely_node)
         small.slot_move(small.slot_of("{tag}"), lonely_node).begin()
