@@ -226,8 +226,10 @@ class Connection(asyncio.Protocol):
         self._sender.write(encode_response(request, response.answer, now_seconds, keep_alive=keep_alive))
         if self._sender.is_paused and not await self._sender.drain():
             return False
-        if closes and await self._sender.linger() and response.on_read is not None:
-            response.on_read()
+        if closes:
+            was_there = await self._sender.linger()
+            if response.on_read is not None and was_there and await self._sender.was_read():
+                response.on_read()
         self._request = None
         if keep_alive and not has_arrived:
             self._receiver.free()

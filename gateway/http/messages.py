@@ -79,7 +79,7 @@ class Response(Struct, frozen=True):
     """An answer and what goes with it on its connection.
 
     `closes` ends the connection; then `on_read` is called if the client has read the response
-    (`Sender.linger` says how that is known).
+    (`Sender.was_read` says how that is known).
     """
 
     answer: Answer

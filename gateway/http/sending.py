@@ -93,19 +93,23 @@ class Sender:
             transport.resume_reading()
 
     async def linger(self) -> bool:
-        """Shut down, and wait until the client closes, too, or is closed to.
-
-        Returns whether it has read everything, as far as can be seen from here: its kernel has acknowledged
-        every byte, and it did not break the connection, as it does when it closes with bytes unread.
-        """
-        transport = self._transport
-        if transport is None or transport.is_closing():
+        """Shut down, and give the client a moment to close, too. Returns whether it was still there."""
+        if self._transport is None or self._transport.is_closing():
             return False
         self.shut_down()
         if not self._has_client_ended:
             self._gone = asyncio.get_running_loop().create_future()
             await asyncio.wait((self._gone,), timeout=LINGER_SECONDS)
-        was_taken = self._transport is None or await _is_taken(transport, self._write_seconds)
+        return True
+
+    async def was_read(self) -> bool:
+        """Whether the client has read everything in time, as far as can be seen from here.
+
+        Its kernel has acknowledged every byte, and it did not break the connection, as it does when it closes
+        with bytes unread.
+        """
+        transport = self._transport
+        was_taken = transport is None or await _is_taken(transport, self._write_seconds)
         return was_taken and not self._is_broken
 
     def client_ended(self) -> None:
