@@ -17,11 +17,11 @@ from tests.support.config import TABLE_TOKEN
 from tests.support.evidence import note_statuses
 from tests.support.gateway import Gateway, Reply
 from tests.support.process import GatewayProcess
+from tests.support.stopwatch import HeldUp
 from tests.support.wire import read_reply, signed_call
 
 MISSING = 0
 PADDINGS = (0, 100, 1_000, 5_000, 20_000, 60_000)
-TICK_SECONDS = 0.005
 
 
 @asynccontextmanager
@@ -73,8 +73,6 @@ class Load:
     ) -> None:
         self.answers: list[Answer] = []
         self.lies: list[str] = []
-        self.held_up = 0.0
-        """The longest that this process itself was kept from its work, in seconds."""
         self._gateways = gateways
         self._token = token
         self._pause = clients / per_second
@@ -84,6 +82,12 @@ class Load:
             for client in self._clients
         }
         self._tasks: list[asyncio.Task[None]] = []
+        self._held_up = HeldUp()
+
+    @property
+    def held_up(self) -> float:
+        """The longest, within a moment, that this process and those it started were kept from work."""
+        return self._held_up.longest
 
     def since(self, moment: float) -> list[Answer]:
         """Answers to what was sent from then on (monotonic)."""
@@ -100,10 +104,11 @@ class Load:
     async def __aenter__(self) -> Self:
         self._began = time.monotonic()
         self._tasks = [asyncio.create_task(self._run(client)) for client in self._clients]
-        self._tasks.append(asyncio.create_task(self._watch_lag()))
+        await self._held_up.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._held_up.__aexit__()
         for task in self._tasks:
             task.cancel()
         ended = await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -169,12 +174,6 @@ class Load:
         answer = Answer(operation, reply.status, reply.json.get("error"), retry_after, sent_at, seconds)
         self.answers.append(answer)
         return answer, reply.json
-
-    async def _watch_lag(self) -> None:
-        while True:
-            started = time.monotonic()
-            await asyncio.sleep(TICK_SECONDS)
-            self.held_up = max(self.held_up, time.monotonic() - started - TICK_SECONDS)
 
 
 class Line:

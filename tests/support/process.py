@@ -15,11 +15,14 @@ from tests.support.evidence import note_fault
 from tests.support.servers import wait_for
 from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 
+PATIENT = "tests.support.patient_gateway"
+"""The module of a gateway whose calls of Redis have long deadlines."""
+
 
 class GatewayProcess:
     """`kvs-gateway serve`; use as a context manager. Standard error is kept in `log`.
 
-    `launcher` is a command that runs the one behind it.
+    `launcher` is a command that runs the one behind it; `module` is what is run, with the same arguments.
     """
 
     def __init__(
@@ -28,6 +31,7 @@ class GatewayProcess:
         folder: Path,
         env: dict[str, str] | None = None,
         launcher: Sequence[str] = (),
+        module: str = "gateway",
     ) -> None:
         if isinstance(config, Path):
             file = config
@@ -37,7 +41,7 @@ class GatewayProcess:
         self.log = folder / "gateway.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*launcher, sys.executable, "-m", "gateway", "serve", "--config", str(file)],
+                [*launcher, sys.executable, "-m", module, "serve", "--config", str(file)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**os.environ, **(env or {})},

@@ -19,7 +19,7 @@ UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000}}
 
 @asynccontextmanager
 async def replicas(
-    server: RedisServer, folder: Path, count: int = 1, **changes: Any
+    server: RedisServer, folder: Path, count: int = 1, *, module: str = "gateway", **changes: Any
 ) -> AsyncIterator[list[GatewayProcess]]:
     """As many gateways that share one Redis, with these changes of their configuration; killed at the end."""
     store = {"store": {"kind": "redis", "url": server.url}, **UNLIMITED}
@@ -28,7 +28,7 @@ async def replicas(
     for each in folders:
         each.mkdir()
     async with AsyncExitStack() as started:
-        attempts = [asyncio.to_thread(GatewayProcess, config, each) for each in folders]
+        attempts = [asyncio.to_thread(GatewayProcess, config, each, module=module) for each in folders]
         outcomes = await asyncio.gather(*attempts, return_exceptions=True)
         processes = [process for process in outcomes if isinstance(process, GatewayProcess)]
         for process in processes:

@@ -1,7 +1,11 @@
 """Durations on a machine that others keep busy."""
 
+import asyncio
 import time
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 PATIENCE_SECONDS = 60.0
 """How long a test waits for what has to come, where how soon it comes is not what it is about."""
@@ -33,3 +37,68 @@ def _queued_seconds(queue: Path) -> float:
         return int(queue.read_text().split()[1]) / 1e9
     except OSError:
         return 0.0
+
+
+TICK_SECONDS = 0.005
+_TICKS_PER_LIST = 20
+"""Which processes there are is looked up less often than how they fare."""
+_MOMENT_SECONDS = 0.5
+"""Longer than a call takes whose deadline passes."""
+
+
+class HeldUp:
+    """For how many seconds this process and those it started were kept from their work, while the block runs.
+
+    This one by whatever its loop did between two ticks, the others while they had no processor to run on.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.longest = 0.0
+        """The most within a moment, which is what one call may have met with."""
+        self._recent: deque[tuple[float, float]] = deque()
+        self._queued: dict[str, float] = {}
+        self._ticks = 0
+
+    async def __aenter__(self) -> Self:
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._watching
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(TICK_SECONDS)
+            now = time.monotonic()
+            late = now - began - TICK_SECONDS
+            self._note(now, self._newly_queued() + (late if late > TICK_SECONDS else 0.0))
+
+    def _note(self, now: float, seconds: float) -> None:
+        self.total += seconds
+        self._recent.append((now, self.total))
+        while now - self._recent[0][0] > _MOMENT_SECONDS:
+            self._recent.popleft()
+        self.longest = max(self.longest, seconds, self.total - self._recent[0][1])
+
+    def _newly_queued(self) -> float:
+        known = self._queued
+        pids = known if self._ticks % _TICKS_PER_LIST else _children()
+        self._ticks += 1
+        self._queued = {pid: _queued_seconds(Path("/proc", pid, "schedstat")) for pid in pids}
+        return sum(max(self._queued[pid] - known[pid], 0.0) for pid in self._queued.keys() & known.keys())
+
+
+def _children() -> list[str]:
+    """Of all threads of this process: a child belongs to the one that started it."""
+    try:
+        return [
+            pid
+            for each in Path("/proc/self/task").iterdir()
+            for pid in (each / "children").read_text().split()
+        ]
+    except OSError:
+        return []

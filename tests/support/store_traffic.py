@@ -10,7 +10,7 @@ from typing import Any
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Backend, Entry, Keyspace
-from tests.support.stopwatch import PATIENCE_SECONDS
+from tests.support.stopwatch import PATIENCE_SECONDS, HeldUp
 
 TABLE = Keyspace("tbl_traffic")
 PAUSE_SECONDS = 0.005
@@ -45,7 +45,7 @@ class Traffic:
         self._keys = keys
         self._served_at = dict.fromkeys(keys, 0.0)
         self._is_over = False
-        self._longest_lag = 0.0
+        self.held_up = HeldUp()
 
     @property
     def faults(self) -> list[Call]:
@@ -63,14 +63,16 @@ class Traffic:
 
     def assert_faults_were_in_time(self) -> None:
         assert [call for call in self.faults if not isinstance(call.fault, BackendUnavailable)] == []
-        assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS + self._longest_lag
+        assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS + self.held_up.longest
 
     async def until_served(self, seconds: float = PATIENCE_SECONDS) -> None:
-        """Until every key was put and read back once more."""
-        since = asyncio.get_running_loop().time()
-        async with asyncio.timeout(seconds):
+        """Until every key was put and read back once more; not counted is how long this was held up."""
+        loop = asyncio.get_running_loop()
+        since, held_up = loop.time(), self.held_up.total
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while min(self._served_at.values()) <= since:  # noqa: ASYNC110 - many tasks take part
                 await asyncio.sleep(PAUSE_SECONDS)
+        assert loop.time() - since - (self.held_up.total - held_up) < seconds
 
     async def until_failed(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Until a call has failed that had not before."""
@@ -81,14 +83,6 @@ class Traffic:
 
     def end(self) -> None:
         self._is_over = True
-
-    async def watch_the_loop(self) -> None:
-        """How long it was held up by other work on this machine, which is no fault of the store."""
-        loop = asyncio.get_running_loop()
-        while not self._is_over:
-            due = loop.time() + PAUSE_SECONDS
-            await asyncio.sleep(PAUSE_SECONDS)
-            self._longest_lag = max(self._longest_lag, loop.time() - due)
 
     async def run(self, key: str) -> None:
         for number in itertools.count(1):
@@ -127,8 +121,7 @@ _FAILED = object()
 async def traffic(backend: Backend, keys: Sequence[str]) -> AsyncIterator[Traffic]:
     """Runs as long as the context lasts, and has been served once when it begins."""
     running = Traffic(backend, keys)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(running.watch_the_loop())
+    async with running.held_up, asyncio.TaskGroup() as tasks:
         for key in keys:
             tasks.create_task(running.run(key))
         try:

@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 from tests.support.config import TABLE_TOKEN
 from tests.support.evidence import note
 from tests.support.signing import Signer
+from tests.support.stopwatch import HeldUp
 from tests.support.wire import WireReply, head, read_reply
 
 BATCH = 8
 """Requests that a pipelining client sends at once."""
-
-_TICK_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,14 @@ class Traffic:
         """Pipelined calls behind an answer that closed their connection."""
         self.failures: list[str] = []
         self.seconds: list[float] = []
-        self.held_up = 0.0
-        """The longest that this process itself was kept from its work, in seconds."""
+        self._held_up = HeldUp()
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def held_up(self) -> float:
+        """The longest, within a moment, that this process and those it started were kept from work."""
+        return self._held_up.longest
 
     def p99(self) -> float:
         return sorted(self.seconds)[len(self.seconds) * 99 // 100]
@@ -64,13 +67,14 @@ class Traffic:
             asyncio.create_task(self._run(caller, number, len(callers)))
             for number, caller in enumerate(callers)
         ]
-        self._tasks.append(asyncio.create_task(self._watch_lag()))
+        await self._held_up.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Every call that was begun is waited for."""
         self._stopping = True
         await asyncio.gather(*self._tasks)
+        await self._held_up.__aexit__()
         load_seconds = time.monotonic() - self._began
         note(answered=self.answered, unanswered=self.unanswered, load_seconds=load_seconds)
 
@@ -120,12 +124,6 @@ class Traffic:
             self.failures.append(f"{reply.status} {reply.body.decode()}")
         self.moved += reply.closes
         return reply.closes
-
-    async def _watch_lag(self) -> None:
-        while not self._stopping:
-            began = time.monotonic()
-            await asyncio.sleep(_TICK_SECONDS)
-            self.held_up = max(self.held_up, time.monotonic() - began - _TICK_SECONDS)
 
     def _request(self, operation: str, key: str) -> bytes:
         body = json.dumps({"key": key, **({"value": key} if operation == "put" else {})}).encode()

@@ -7,6 +7,7 @@ import pytest
 import trustme
 
 from tests.support.load import Load, client_of
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.traffic import Habits, Traffic
 from tests.system.drain.succession import Succession
@@ -74,7 +75,7 @@ async def test_clients_over_tls_see_no_failure(start, authority, tls):
 
 async def test_what_one_replica_acknowledged_its_successor_reads(start):
     with RedisServer() as server:
-        succession = Succession(start, store={"kind": "redis", "url": server.url})
+        succession = Succession(start, module=PATIENT, store={"kind": "redis", "url": server.url})
         async with client_of(succession.current) as gateway:
             async with Load([gateway], clients=20) as load:
                 await succession.replace(2)

@@ -26,11 +26,15 @@ class Fleet:
     """
 
     def __init__(
-        self, folder: Path, changes: Sequence[dict[str, Any]], env: dict[str, str] | None = None
+        self,
+        folder: Path,
+        changes: Sequence[dict[str, Any]],
+        env: dict[str, str] | None = None,
+        module: str = "gateway",
     ) -> None:
         self.gateways: list[Gateway] = []
         self.processes: list[GatewayProcess] = []
-        self._folder, self._changes, self._env = folder, changes, env
+        self._folder, self._changes, self._env, self._module = folder, changes, env, module
         self._started = 0
         self._opened = AsyncExitStack()
 
@@ -67,7 +71,7 @@ class Fleet:
         folder = self._folder / f"replica{self._started}"
         folder.mkdir()
         config = merged(merged(BASE, UNLIMITED), changes)
-        process = await asyncio.to_thread(GatewayProcess, config, folder, self._env)
+        process = await asyncio.to_thread(GatewayProcess, config, folder, self._env, module=self._module)
         self._opened.push_async_callback(asyncio.to_thread, process.__exit__)
         gateway = await self._opened.enter_async_context(client_of(process))
         await until_ready(gateway)

@@ -15,6 +15,7 @@ from tests.support.config import BASE
 from tests.support.evidence import note_fault
 from tests.support.faketime import WallClock
 from tests.support.load import Answer, Load, client_of
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.system.faults.fleet import Fleet
 
@@ -33,7 +34,7 @@ async def fleet(request, tmp_path, wall):
         if request.param == "redis":
             server = opened.enter_context(RedisServer())
             changes = [{**APPS, "store": {"kind": "redis", "url": server.url}}] * 2
-        fleet = await opened.enter_async_context(Fleet(tmp_path, changes, wall.environment))
+        fleet = await opened.enter_async_context(Fleet(tmp_path, changes, wall.environment, PATIENT))
         for gateway in fleet.gateways:
             gateway.clock = wall.clock
         yield fleet

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.replicas import new_table
 from tests.system.faults.fleet import Fleet
@@ -22,7 +23,7 @@ async def test_no_binding_is_read_more_often_than_its_time_says(tmp_path, tables
             "store": {"kind": "redis", "url": server.url},
             "directory": {"cache_ttl_seconds": CACHE_SECONDS, "max_tables": 1000},
         }
-        async with Fleet(tmp_path, [changes] * 2) as fleet:
+        async with Fleet(tmp_path, [changes] * 2, module=PATIENT) as fleet:
             tokens = [await new_table(fleet.gateways[0], f"t{number}") for number in range(tables)]
             before = [(await gateway.metrics())[MISSES] for gateway in fleet.gateways]
             began = time.monotonic()

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.support.dynamodb import ENVIRONMENT, REGION, Ministack
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.system.faults.fleet import Fleet
 from tests.system.faults.flood import flood
@@ -48,7 +49,7 @@ def charges_of(server: RedisServer) -> int:
 
 async def test_two_replicas_admit_exactly_the_limit_over_tables_and_operations(server, tmp_path):
     changes = racing("acme/shop/production", store=on(server, "two"))
-    async with Fleet(tmp_path, [changes] * 2) as fleet:
+    async with Fleet(tmp_path, [changes] * 2, module=PATIENT) as fleet:
         seen = await flood(fleet.gateways, 1_200, tokens=tokens_of("acme/shop/production"))
     assert seen.statuses == {200: LIMIT, 429: 600}
     assert min(seen.retry_after) >= 1
@@ -58,7 +59,7 @@ async def test_two_replicas_admit_exactly_the_limit_over_tables_and_operations(s
 @pytest.mark.heavy
 async def test_who_waits_as_long_as_told_is_admitted_by_every_replica(server, tmp_path):
     changes = racing("acme/shop/production", store=on(server, "wait"))
-    async with Fleet(tmp_path, [changes] * 2) as fleet:
+    async with Fleet(tmp_path, [changes] * 2, module=PATIENT) as fleet:
         seen = await flood(fleet.gateways, 1_200, tokens=tokens_of("acme/shop/production"))
         await asyncio.sleep(max(seen.retry_after))
         again = await flood(fleet.gateways, LIMIT, tokens=tokens_of("acme/shop/production"))
@@ -69,7 +70,7 @@ async def test_who_waits_as_long_as_told_is_admitted_by_every_replica(server, tm
 async def test_a_flood_at_four_replicas_costs_redis_the_limit_and_what_was_under_way(server, tmp_path):
     changes = racing("acme/shop/production", store=on(server, "four"))
     connections = 40
-    async with Fleet(tmp_path, [changes] * 4) as fleet:
+    async with Fleet(tmp_path, [changes] * 4, module=PATIENT) as fleet:
         before = charges_of(server)
         seen = await flood(
             fleet.gateways, 25_000, tokens=tokens_of("acme/shop/production"), connections=connections
@@ -83,7 +84,7 @@ async def test_a_flood_at_four_replicas_costs_redis_the_limit_and_what_was_under
 async def test_environments_and_organizations_do_not_share_a_window(server, tmp_path):
     environments = ("acme/shop/production", "acme/shop/staging", "other/shop/production")
     changes = racing(*environments, store=on(server, "apart"))
-    async with Fleet(tmp_path, [changes] * 2) as fleet:
+    async with Fleet(tmp_path, [changes] * 2, module=PATIENT) as fleet:
         floods = [flood(fleet.gateways, 900, tokens=tokens_of(each), connections=14) for each in environments]
         for seen in await asyncio.gather(*floods):
             assert seen.statuses == {200: LIMIT, 429: 300}

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.evidence import note_statuses
 from tests.support.gateway import Gateway
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.wire import until
 from tests.system.faults.fleet import Fleet
@@ -49,7 +50,7 @@ async def ask(gateway: Gateway, requests: int) -> None:
 async def test_after_the_first_requests_nothing_grows(tmp_path, kind, first, then, grown_at_most):
     with RedisServer() as server:
         store = {"kind": "redis", "url": server.url} if kind == "redis" else {"kind": "memory"}
-        async with Fleet(tmp_path, [{"store": store}]) as fleet:
+        async with Fleet(tmp_path, [{"store": store}], module=PATIENT) as fleet:
             (gateway,), (process,) = fleet.gateways, fleet.processes
             await ask(gateway, first)
             files, memory = files_of(process), memory_of(process)

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.support.load import Load
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.replicas import clients_of, new_table, replicas
 from tests.support.wire import until
@@ -33,7 +34,10 @@ def server():
 
 
 async def test_four_processes_that_race_on_one_environment_admit_exactly_its_limit(server, tmp_path):
-    async with replicas(server, tmp_path, 4, **_racers()) as processes, clients_of(processes) as gateways:
+    async with (
+        replicas(server, tmp_path, 4, module=PATIENT, **_racers()) as processes,
+        clients_of(processes) as gateways,
+    ):
         for number in range(ROUNDS):
             load = Load(gateways, token=f"token-of-race-{number}", clients=32, per_second=10_000)
             async with load:
@@ -46,7 +50,10 @@ async def test_four_processes_that_race_on_one_environment_admit_exactly_its_lim
 
 async def test_two_replicas_are_one_directory(server, tmp_path):
     changes = {"directory": {"cache_ttl_seconds": CACHE_TTL_SECONDS}}
-    async with replicas(server, tmp_path, 2, **changes) as processes, clients_of(processes) as (one, other):
+    async with (
+        replicas(server, tmp_path, 2, module=PATIENT, **changes) as processes,
+        clients_of(processes) as (one, other),
+    ):
         token = await new_table(one, "posts")
         assert (await other.put("k", 1, token=token)).status == 200
         assert (await one.get("k", token=token)).json["value"] == 1

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.evidence import note
 from tests.support.load import Line, Load
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.signing import Signer
 from tests.support.wire import signed_call
@@ -25,7 +26,7 @@ CLIENTS = 10
 async def test_a_flood_of_wrong_signatures_beside_good_traffic(tmp_path, seconds, per_second):
     with RedisServer() as server:
         changes = {"store": {"kind": "redis", "url": server.url}}
-        async with Fleet(tmp_path, [changes]) as fleet:
+        async with Fleet(tmp_path, [changes], module=PATIENT) as fleet:
             gateway = fleet.gateways[0]
             series = len(await gateway.metrics())
             charged = (await gateway.metrics())[CHARGES]

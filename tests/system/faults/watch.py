@@ -8,8 +8,8 @@ from typing import Self
 
 from tests.support.evidence import note
 from tests.support.gateway import Gateway
-from tests.support.load import TICK_SECONDS
 from tests.support.process import GatewayProcess
+from tests.support.stopwatch import HeldUp
 from tests.support.wire import head, read_reply
 
 EVERY_SECONDS = 0.05
@@ -19,22 +19,27 @@ _LIVEZ = head("/livez", [("Host", "ops")], method="GET")
 class Watch:
     """Asks each replica all the time, on a kept connection; `lag` is the longest it took, in seconds.
 
-    That includes what holds up the tests' own process: `own_lag` says how much that was at the most.
+    That includes what kept the test's processes from their work: `own_lag` says how much that was at most.
     """
 
     def __init__(self, gateways: Sequence[Gateway]) -> None:
         self.lag = 0.0
-        self.own_lag = 0.0
         self.asked = 0
         self._gateways = gateways
         self._tasks: list[asyncio.Task[None]] = []
+        self._held_up = HeldUp()
+
+    @property
+    def own_lag(self) -> float:
+        return self._held_up.longest
 
     async def __aenter__(self) -> Self:
         self._tasks = [asyncio.create_task(self._ask(number)) for number in range(len(self._gateways))]
-        self._tasks.append(asyncio.create_task(self._watch_self()))
+        await self._held_up.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._held_up.__aexit__()
         for task in self._tasks:
             task.cancel()
         ended = await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -61,12 +66,6 @@ class Watch:
                 await asyncio.sleep(EVERY_SECONDS)
         finally:
             writer.transport.abort()
-
-    async def _watch_self(self) -> None:
-        while True:
-            started = time.monotonic()
-            await asyncio.sleep(TICK_SECONDS)
-            self.own_lag = max(self.own_lag, time.monotonic() - started - TICK_SECONDS)
 
 
 def memory_of(process: GatewayProcess) -> int:

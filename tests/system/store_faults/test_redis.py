@@ -9,6 +9,7 @@ import pytest
 from gateway.directory.tokens import new_token
 from tests.support.config import TABLE_TOKEN
 from tests.support.load import Answer, Load, client_of
+from tests.support.process import PATIENT
 from tests.support.redis import RedisServer
 from tests.support.replicas import clients_of, log_of, new_table, replicas, until_ready
 from tests.support.wire import signed_call
@@ -111,7 +112,7 @@ async def test_a_gateway_that_starts_without_redis_lives_and_is_ready_soon_after
 
 
 async def test_redis_restarted_while_nobody_calls_is_noticed_by_nobody(server, tmp_path):
-    async with replicas(server, tmp_path) as processes, clients_of(processes) as (gateway,):
+    async with replicas(server, tmp_path, module=PATIENT) as processes, clients_of(processes) as (gateway,):
         assert (await gateway.put("k", "kept")).status == 200
         await asyncio.sleep(1.1)
         server.kill()
@@ -122,7 +123,7 @@ async def test_redis_restarted_while_nobody_calls_is_noticed_by_nobody(server, t
 
 
 async def test_a_killed_gateway_loses_nothing_that_it_acknowledged(server, tmp_path):
-    async with replicas(server, tmp_path, 2) as processes, clients_of(processes) as gateways:
+    async with replicas(server, tmp_path, 2, module=PATIENT) as processes, clients_of(processes) as gateways:
         async with Load(gateways) as load:
             await asyncio.sleep(1.2)
             processes[1].kill()
@@ -138,7 +139,7 @@ async def test_a_killed_gateway_loses_nothing_that_it_acknowledged(server, tmp_p
 async def test_connections_that_redis_closes_under_load_cost_the_calls_in_flight_and_no_more(
     server, tmp_path
 ):
-    async with replicas(server, tmp_path) as processes, clients_of(processes) as gateways:
+    async with replicas(server, tmp_path, module=PATIENT) as processes, clients_of(processes) as gateways:
         async with Load(gateways, per_second=800) as load:
             for _ in range(3):
                 await asyncio.sleep(1.2)
@@ -162,7 +163,7 @@ async def test_clients_that_go_away_in_the_middle_of_their_calls_disturb_nobody(
             await asyncio.sleep(0.0005 * (turn % (number + 2)))
             writer.transport.abort()
 
-    async with replicas(server, tmp_path) as processes, clients_of(processes) as gateways:
+    async with replicas(server, tmp_path, module=PATIENT) as processes, clients_of(processes) as gateways:
         async with Load(gateways) as load:
             await asyncio.gather(*(call_and_go(gateways[0], number) for number in range(8)))
         await load.check_all()

@@ -1,0 +1,13 @@
+"""`python -m tests.support.patient_gateway` is `kvs-gateway` with long deadlines for Redis.
+
+For tests of what comes of calls that are answered, on a machine that may be too busy to answer in 250 ms.
+"""
+
+from gateway.cli.main import main
+from tests.support.redis.deadlines import deadlines_of
+
+if __name__ == "__main__":
+    import backends.redis.backend  # noqa: F401 - so that there is something to patch
+
+    with deadlines_of():
+        raise SystemExit(main())
