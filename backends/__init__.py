@@ -1,17 +1,17 @@
-"""Stores behind three small ports (`interface`), one adapter each.
+"""Stores behind three small ports, one adapter each. No adapter knows HTTP, apps, tokens or metrics.
 
-interface   the ports: entries, counters, records, and a backend that has all three
-errors      what the ports raise
-settings    what an adapter is told about its store
-clock       wall and monotonic time
-breaker     circuit breaker: opens after five consecutive failures; lets one probe through per second
-background  a step that is repeated with a pause, until it is closed
-memory      adapter: everything in this process
-redis       adapter: a Redis server, behind Sentinel, or a Cluster
-dynamodb    adapter: one DynamoDB table
+interface   the ports, and the values they exchange
+errors      what a store may raise
+clock       wall time and monotonic time
+breaker     the circuit breaker
+background  loops beside the calls
+settings    what each store can be set to
+memory      in this process
+redis       Redis: one server, Sentinel or Cluster
+dynamodb    one DynamoDB table
 
-No adapter knows HTTP, apps, tokens or metrics. `open_backend` is the one place
-that names them; a new adapter adds a settings class and an arm here.
+`open_backend` is the one place that names the adapters: a new one adds an arm here, and its settings to
+`settings`.
 """
 
 from typing import assert_never
@@ -27,7 +27,7 @@ async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
     """Build the adapter that `settings` choose. It need not be reachable yet: see `Backend.ping`."""
     match settings:
         case MemorySettings():
-            from backends.memory import MemoryBackend  # noqa: PLC0415 - a driver is loaded only if it is chosen
+            from backends.memory.backend import MemoryBackend  # noqa: PLC0415 - a driver is loaded only if it is chosen
 
             return MemoryBackend(settings, clock)
         case RedisSettings():

@@ -10,7 +10,7 @@ Duties of every implementation, each proved by the conformance suite in
   others only if nothing was done: no connection was made, or the store said so.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import NewType, Protocol
 
 from msgspec import Struct
@@ -94,6 +94,17 @@ class RecordStore(Protocol):
         ...
 
 
+class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """Base of what a store can be set to. Its values are not shown, because some are secret."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """Keys whose values are well-formed and yet impossible, and why."""
+        yield from ()
+
+
 class Backend(Protocol):
     """One opened store."""
 
@@ -117,13 +128,13 @@ class Backend(Protocol):
 
     @property
     def clock_lead_seconds(self) -> float | None:
-        """How far this machine's wall clock led the store's at the last ping; None if that is not known."""
+        """How far this machine's wall clock led the store's at the last ping; None if unknown."""
         ...
 
-    def apply(self, settings: object) -> bool:
-        """Use the credentials in `settings`, those of any store, from the next connection on.
+    def apply(self, settings: AdapterSettings) -> bool:
+        """Use the credentials in `settings`, which may be those of any store, from the next connection on.
 
-        Returns False, and changes nothing, if anything else differs from what it was opened with.
+        Returns False, and changes nothing, if anything else differs from what this store was opened with.
         """
         ...
 

@@ -8,7 +8,7 @@ from zlib import crc32
 import msgspec
 import uvloop
 
-from backends.dynamodb.schema import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
+from backends.dynamodb.items import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
 from benchmarks.exchange import VALUE
 
 _HEAD_END = b"\r\n\r\n"

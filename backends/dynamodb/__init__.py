@@ -1,13 +1,12 @@
 """Any number of replicas on one DynamoDB table, and no server to run.
 
-schema       one table for everything: what its keys and attributes mean
+settings     what `kind: dynamodb` can be set to
+items        one table for everything: keys and attributes, and how items are decoded
 credentials  AWS credentials, found and refreshed by aiobotocore
-signing      outgoing Signature V4 with cached keys
-transport    one POST: the seam at which transports can be exchanged
-client       a call: deadlines, retries inside a budget, checksums, breaker
-refusals     what DynamoDB refuses, as the errors of the ports
+transport    one signed POST
+failures     failed attempts: the errors of the ports, and which attempts are repeated
+client       a call: deadlines, retries within a budget, checksums, circuit breaker
 table        creates or verifies the table
-reading      DynamoDB's answers, decoded by type
 entries      `EntryStore`
 counters     `WindowCounter`
 records      `RecordStore`

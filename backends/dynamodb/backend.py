@@ -1,4 +1,4 @@
-"""The three ports on DynamoDB."""
+"""The store on DynamoDB: what the settings choose, put together."""
 
 import asyncio
 import logging
@@ -6,24 +6,26 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
+from backends.background import Background
 from backends.breaker import Breaker
 from backends.clock import Clock
-from backends.dynamodb.client import Action, Client
+from backends.dynamodb.client import Client
 from backends.dynamodb.counters import DynamoWindowCounter
 from backends.dynamodb.credentials import FreshCredentials
 from backends.dynamodb.entries import DynamoEntryStore
+from backends.dynamodb.failures import Action
+from backends.dynamodb.items import window_key
 from backends.dynamodb.records import DynamoRecordStore
-from backends.dynamodb.schema import window_key
-from backends.dynamodb.signing import Signer
-from backends.dynamodb.table import TableKeeper
-from backends.dynamodb.transport import AiohttpTransport
-from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
-from backends.settings import DynamoSettings
+from backends.dynamodb.settings import DynamoSettings
+from backends.dynamodb.table import prepare_table
+from backends.dynamodb.transport import AiohttpTransport, Signer
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
+from backends.interface import AdapterSettings
 
 log = logging.getLogger("kvs.dynamodb")
 
 _PREPARE_AGAIN_SECONDS = 0.5
-_FIRST_LOOK_SECONDS = 2.0
+_FIRST_CHECK_SECONDS = 2.0
 
 
 def endpoint_of(region: str) -> str:
@@ -31,16 +33,8 @@ def endpoint_of(region: str) -> str:
     return f"https://dynamodb.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
 
 
-def _lead_seconds(now_seconds: float, date: str | None) -> float | None:
-    """An answer's date is cut to its second, so the lead is known to half a second."""
-    try:
-        return now_seconds - (parsedate_to_datetime(date or "").timestamp() + 0.5)
-    except ValueError:
-        return None
-
-
 class DynamoBackend:
-    """Any number of replicas may open the same one. The table is looked after in the background."""
+    """Any number of replicas may open the same one. The table is prepared in the background."""
 
     name = "dynamodb"
 
@@ -57,57 +51,61 @@ class DynamoBackend:
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, clock.wall_ms)
         self.records = DynamoRecordStore(self._client, settings.table)
-        self._keeper = TableKeeper(settings, url, self._credentials)
-        self._unprepared: BackendError | None = BackendUnavailable("the table is being looked at")
-        self._looked = asyncio.Event()
-        self._preparing = asyncio.create_task(self._prepare())
+        self._fault: BackendError | None = BackendUnavailable("the table is being checked")
+        self._logged_reason = ""
+        self._checked = asyncio.Event()
+        self._preparing = Background(self._prepare, self._pause_seconds, self._on_failed_preparation)
 
     async def ping(self) -> None:
         """Half a read unit, once the table was found to be as it should."""
-        if not self._looked.is_set():
+        if not self._checked.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(_FIRST_LOOK_SECONDS):
-                    await self._looked.wait()
-        if self._unprepared is not None:
-            raise self._unprepared.copy()
+                async with asyncio.timeout(_FIRST_CHECK_SECONDS):
+                    await self._checked.wait()
+        if self._fault is not None:
+            raise self._fault.copy()
         try:
             await self._client.call(
                 Action.GET, {"TableName": self._settings.table, "Key": window_key("ping")}
             )
-        except BackendMisconfigured as fault:
-            self._look_again(fault)
+        except BackendMisconfigured as error:  # somebody may have removed the table, or a permission
+            if self._fault is None:
+                self._fault = error.copy()
+                self._preparing.wake()
             raise
         self.clock_lead_seconds = _lead_seconds(self._wall_ms() / 1000, self._transport.date)
 
-    def apply(self, settings: object) -> bool:
+    def apply(self, settings: AdapterSettings) -> bool:
         """Credentials are none of the settings: they are found, and refreshed, as AWS SDKs do."""
         return settings == self._settings
 
     async def close(self) -> None:
-        self._preparing.cancel()
-        await asyncio.wait([self._preparing])
+        await self._preparing.close()
         await self._credentials.close()
         await self._transport.close()
 
-    def _look_again(self, fault: BackendError) -> None:
-        """Somebody may have removed the table, or taken a permission away."""
-        if self._preparing.done():
-            self._unprepared = fault
-            self._preparing = asyncio.create_task(self._prepare())
-
     async def _prepare(self) -> None:
-        """Until it succeeds, so that what an operator mends takes effect without a restart."""
-        reason = ""
-        while self._unprepared is not None:
-            try:
-                await self._keeper.prepare()
-                self._unprepared = None
-            except BackendError as fault:
-                self._unprepared = fault
-                if str(fault) != reason:
-                    reason = str(fault)
-                    fields = {"table": self._settings.table, "endpoint": self._endpoint, "reason": reason}
-                    log.error("the DynamoDB table cannot be used", extra={"fields": fields})
-                self._looked.set()
-                await asyncio.sleep(_PREPARE_AGAIN_SECONDS)
-        self._looked.set()
+        """Again until it succeeds, so that what an operator corrects takes effect without a restart."""
+        await prepare_table(self._settings, self._endpoint, self._credentials)
+        self._fault, self._logged_reason = None, ""
+        self._checked.set()
+
+    def _on_failed_preparation(self, error: Exception) -> None:
+        self._fault = as_backend_error(error)
+        self._checked.set()
+        reason = str(self._fault)
+        if reason != self._logged_reason:
+            self._logged_reason = reason
+            fields = {"table": self._settings.table, "endpoint": self._endpoint, "reason": reason}
+            log.error("the DynamoDB table cannot be used", extra={"fields": fields})
+
+    def _pause_seconds(self) -> float | None:
+        return None if self._fault is None else _PREPARE_AGAIN_SECONDS
+
+
+def _lead_seconds(now_seconds: float, date: str | None) -> float | None:
+    """A response's date is cut to its second, so the lead is known to half a second."""
+    try:
+        return now_seconds - (parsedate_to_datetime(date or "").timestamp() + 0.5)
+    except ValueError:
+        return None

@@ -2,17 +2,34 @@
 
 import asyncio
 import random
-from enum import Enum
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from backends.breaker import Breaker
 from backends.dynamodb.credentials import FreshCredentials
-from backends.dynamodb.refusals import ConditionFailed, Refusal, Why, is_an_answer, refusal_of, unanswered
-from backends.dynamodb.signing import Credentials, Signer
-from backends.dynamodb.transport import Answer, Broken, NotReached, Post
+from backends.dynamodb.failures import (
+    Action,
+    Cause,
+    ConditionFailed,
+    Failure,
+    RetryBudget,
+    failure_of,
+    is_dynamodb_output,
+    may_be_repeated,
+    unanswered,
+)
+from backends.dynamodb.items import NOT_DYNAMODB, QueryOutput, decode
+from backends.dynamodb.transport import (
+    AwsCredentials,
+    ConnectionBroken,
+    HttpReply,
+    NotReached,
+    Post,
+    Signer,
+)
 from backends.errors import BackendUnavailable
 
 ATTEMPT_SECONDS = 0.5
@@ -21,42 +38,7 @@ FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.8
 MAX_IN_FLIGHT = 1000
 
-_SAVED_PER_CALL = 0.1
-_MOST_SAVED = 10.0
-
-
-class Action(Enum):
-    """What DynamoDB is asked to do."""
-
-    GET = "GetItem"
-    QUERY = "Query"
-    PUT = "PutItem"
-    UPDATE = "UpdateItem"
-    DELETE = "DeleteItem"
-    DELETE_MANY = "BatchWriteItem"
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether doing it once more later does no harm; only tables that nobody uses are emptied."""
-        return self in (Action.GET, Action.QUERY, Action.DELETE_MANY)
-
-
-class RetryBudget:
-    """Repeats add at most a tenth to the load, however much goes wrong."""
-
-    def __init__(self) -> None:
-        self._saved = _MOST_SAVED
-
-    def save(self) -> None:
-        """For a call that is made anyway."""
-        self._saved = min(self._saved + _SAVED_PER_CALL, _MOST_SAVED)
-
-    def spend(self) -> bool:
-        """Whether one more attempt can be afforded; if so, it is paid for."""
-        if self._saved < 1:
-            return False
-        self._saved -= 1
-        return True
+Item = TypeVar("Item")
 
 
 class Client:
@@ -71,78 +53,85 @@ class Client:
         self._in_flight = 0
 
     async def call(self, action: Action, request: dict[str, Any]) -> bytes:
-        """The body of the answer. Raises BackendError, or ConditionFailed."""
+        """The body of the reply. Raises BackendError, or ConditionFailed."""
         self._breaker.admit()
         if self._in_flight >= MAX_IN_FLIGHT:
             raise BackendUnavailable("too many calls in flight")
         self._in_flight += 1
         self._budget.save()
         try:
-            answer = await self._attempts(action, msgspec.json.encode(request))
+            result = await self._attempts(action, msgspec.json.encode(request))
         finally:
             self._in_flight -= 1
-        if isinstance(answer, bytes):
-            return answer
-        raise answer.error
+        if isinstance(result, bytes):
+            return result
+        raise result.error
 
-    async def _attempts(self, action: Action, body: bytes) -> bytes | Refusal:
-        """The first good answer, or the last refusal."""
+    async def query(
+        self, request: dict[str, Any], output: type[QueryOutput[Item]]
+    ) -> AsyncIterator[list[Item]]:
+        """All pages of a Query. Raises BackendError."""
+        while True:
+            page = decode(await self.call(Action.QUERY, request), output)
+            yield page.items
+            if not bytes(page.last):
+                return
+            request = {**request, "ExclusiveStartKey": page.last}
+
+    async def _attempts(self, action: Action, body: bytes) -> bytes | Failure:
+        """The first good reply, or the last failure.
+
+        Between attempts: exponential backoff with full jitter, so that calls that were throttled together do
+        not come back together. An attempt has a deadline of its own, because a reply that has taken 500 ms is
+        most likely lost, while another attempt may reach a healthy host.
+        """
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + CALL_SECONDS
         longest_pause = FIRST_PAUSE_SECONDS
         while True:
-            answer = await self._attempt(action, body, min(loop.time() + ATTEMPT_SECONDS, ends_at))
-            if isinstance(answer, bytes) or not _is_worth_repeating(action, answer):
-                return answer
+            result = await self._attempt(action, body, min(loop.time() + ATTEMPT_SECONDS, ends_at))
+            if isinstance(result, bytes) or not may_be_repeated(action, result):
+                return result
             pause = random.uniform(0, longest_pause)  # noqa: S311 - spreads load, guards nothing
             if loop.time() + pause >= ends_at or not self._budget.spend():
-                return answer
+                return result
             await asyncio.sleep(pause)
             longest_pause = min(2 * longest_pause, LONGEST_PAUSE_SECONDS)
 
-    async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Refusal:
+    async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Failure:
         """One attempt. Raises ConditionFailed."""
         credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):
-                answer = await self._post(self._signer.headers(credentials, action.value, body), body)
+                reply = await self._post(self._signer.headers(credentials, action.value, body), body)
         except TimeoutError:
             return self._failed(unanswered("DynamoDB did not answer in time"))
         except NotReached:
-            return self._failed(Refusal(Why.UNREACHED, BackendUnavailable("DynamoDB cannot be reached")))
-        except Broken:
+            return self._failed(Failure(Cause.UNREACHED, BackendUnavailable("DynamoDB cannot be reached")))
+        except ConnectionBroken:
             return self._failed(unanswered("the connection to DynamoDB was lost"))
-        if answer.crc32 is not None and answer.crc32 != str(crc32(answer.body)):
-            return self._failed(unanswered("an answer of DynamoDB was damaged on its way"))
-        if answer.status != 200:
-            return self._judge(answer, credentials)
-        if not is_an_answer(answer.body):
-            return self._failed(unanswered("what answers there does not speak as DynamoDB does"))
+        if reply.crc32 is not None and reply.crc32 != str(crc32(reply.body)):
+            return self._failed(unanswered("a response of DynamoDB was damaged on its way"))
+        if reply.status != 200:
+            return self._judge(reply, credentials)
+        if not is_dynamodb_output(reply.body):
+            return self._failed(unanswered(NOT_DYNAMODB))
         self._breaker.succeeded()
-        return answer.body
+        return reply.body
 
-    def _judge(self, answer: Answer, credentials: Credentials) -> Refusal:
+    def _judge(self, reply: HttpReply, credentials: AwsCredentials) -> Failure:
         try:
-            refusal = refusal_of(answer)
+            failure = failure_of(reply)
         except ConditionFailed:
             self._breaker.succeeded()
             raise
-        if refusal.why is Why.UNANSWERED:
-            return self._failed(refusal)
+        if failure.cause is Cause.UNANSWERED:
+            return self._failed(failure)
         self._breaker.succeeded()
-        if refusal.why is Why.UNKNOWN_CALLER:
-            self._credentials.were_refused(credentials)
-        return refusal
+        if failure.cause is Cause.BAD_CREDENTIALS:
+            self._credentials.invalidate(credentials)
+        return failure
 
-    def _failed(self, refusal: Refusal) -> Refusal:
-        self._breaker.failed(refusal.error)
-        return refusal
-
-
-def _is_worth_repeating(action: Action, refusal: Refusal) -> bool:
-    match refusal.why:
-        case Why.UNREACHED | Why.THROTTLED:
-            return True
-        case Why.UNANSWERED:
-            return action.is_repeatable
-    return False
+    def _failed(self, failure: Failure) -> Failure:
+        self._breaker.failed(failure.error)
+        return failure

@@ -5,16 +5,23 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from backends.dynamodb.client import Action, Client
-from backends.dynamodb.reading import Number, Updated, decode
-from backends.dynamodb.refusals import ConditionFailed
-from backends.dynamodb.schema import Value, collectable_from, number, window_key
+from backends.dynamodb.client import Client
+from backends.dynamodb.failures import Action, ConditionFailed
+from backends.dynamodb.items import (
+    Number,
+    UpdateItemOutput,
+    Value,
+    collectable_from,
+    decode,
+    number,
+    window_key,
+)
 from backends.errors import BackendUnavailable
 from backends.interface import Charge
 
 _MOST_RACES = 8
 _KEPT_MS = 3_600_000
-"""How long DynamoDB keeps a closed window at the least, so that no clock that is off loses an open one."""
+"""How long DynamoDB keeps a closed window at the least, so that a clock that is off loses no open one."""
 
 
 class _Window(Struct, frozen=True):
@@ -23,7 +30,23 @@ class _Window(Struct, frozen=True):
 
 
 class DynamoWindowCounter:
-    """A `WindowCounter`: one write per decision, one more for the charge that opens a window."""
+    """A `WindowCounter`: one write per decision, one more for the charge that opens a window (D104).
+
+    Exact over all replicas, because every change is one conditional write of one item:
+
+    charge   `n + 1` on condition that the window is open and has room. If not, DynamoDB returns the item as
+             it is, which says whether the charge is refused or a window has to be opened.
+    open     `n = 1` with a new end, on condition that the item is still the closed window that was seen. Of
+             replicas that race for it one wins, with its own charge counted; the others fail the condition
+             and charge the window that the winner opened.
+
+    A charge whose response is lost is not repeated, and may have been counted: it counts one too many at the
+    most, and never admits one too many.
+
+    The clock is the replica's own, since a condition cannot ask for DynamoDB's. A replica whose clock is off
+    opens and closes windows so much early or late. A window that ends more than two windows ahead was opened
+    by a clock that was far off; it counts as closed, or it would refuse its tenant until then.
+    """
 
     def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
         self._client = client
@@ -57,10 +80,10 @@ class DynamoWindowCounter:
             },
         )
         try:
-            answer = await self._client.call(Action.UPDATE, request)
+            output = await self._client.call(Action.UPDATE, request)
         except ConditionFailed as failed:
             return None if failed.item is None else decode(failed.item, _Window)
-        return _charge(decode(answer, Updated[_Window]).attributes, now_ms, window_ms, admitted=True)
+        return _charge(decode(output, UpdateItemOutput[_Window]).attributes, now_ms, window_ms, admitted=True)
 
     async def _open(self, bucket: str, closed: _Window | None, closes_at_ms: int) -> bool:
         """Open a window with its first charge, unless another replica was first."""
@@ -95,10 +118,9 @@ class DynamoWindowCounter:
 
 
 def _is_open(window: _Window, now_ms: int, window_ms: int) -> bool:
-    """One that closes too late was opened by a clock that was far off; it counts as closed."""
     return 0 < int(window.closes_at_ms) - now_ms <= 2 * window_ms
 
 
 def _charge(window: _Window, now_ms: int, window_ms: int, *, admitted: bool) -> Charge:
-    """With a time to the close that holds for this replica's clock, too."""
+    """The end is as another replica's clock saw it; no window is longer than `window_ms` by ours."""
     return Charge(admitted, max(1, min(int(window.closes_at_ms) - now_ms, window_ms)))

@@ -5,9 +5,21 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from backends.dynamodb.client import Action, Client
-from backends.dynamodb.reading import Binary, Found, Number, Page, Text, decode, query
-from backends.dynamodb.schema import Value, collectable_from, entry_key, entry_partitions, number
+from backends.dynamodb.client import Client
+from backends.dynamodb.failures import Action
+from backends.dynamodb.items import (
+    Binary,
+    GetItemOutput,
+    Number,
+    QueryOutput,
+    Text,
+    Value,
+    collectable_from,
+    decode,
+    entry_key,
+    entry_partitions,
+    number,
+)
 from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace
 
@@ -52,13 +64,13 @@ class DynamoEntryStore:
             "Key": entry_key(keyspace, key),
             "ConsistentRead": self._strong_reads,
         }
-        found = decode(await self._client.call(Action.GET, request), Found[_Entry]).item
-        if found is None:
+        item = decode(await self._client.call(Action.GET, request), GetItemOutput[_Entry]).item
+        if item is None:
             return None
-        expires_at_ms = None if found.expires_at_ms is None else int(found.expires_at_ms)
+        expires_at_ms = None if item.expires_at_ms is None else int(item.expires_at_ms)
         if expires_at_ms is not None and expires_at_ms > LATEST_MS:
-            raise CorruptEntry("an entry in DynamoDB expires at no time that there is")
-        return Entry(found.value.value, expires_at_ms)
+            raise CorruptEntry("an entry in DynamoDB has an impossible expiry")
+        return Entry(item.value.value, expires_at_ms)
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         request = {"TableName": self._table, "Key": entry_key(keyspace, key)}
@@ -73,15 +85,15 @@ class DynamoEntryStore:
                 "ProjectionExpression": "pk, sk",
                 "ConsistentRead": True,
             }
-            async for places in query(self._client, request, Page[_Place]):
+            async for places in self._client.query(request, QueryOutput[_Place]):
                 for first in range(0, len(places), DELETED_AT_ONCE):
                     await self._delete_many(places[first : first + DELETED_AT_ONCE])
 
     async def _delete_many(self, places: list[_Place]) -> None:
-        """Until DynamoDB has taken them all."""
+        """Repeats what DynamoDB did not process, until nothing is left."""
         left: list[Any] = [{"DeleteRequest": {"Key": place}} for place in places]
         while left:
-            answer = await self._client.call(Action.DELETE_MANY, {"RequestItems": {self._table: left}})
-            left = [item for items in decode(answer, _Unprocessed).items.values() for item in items]
+            output = await self._client.call(Action.DELETE_MANY, {"RequestItems": {self._table: left}})
+            left = [item for items in decode(output, _Unprocessed).items.values() for item in items]
             if left:
                 await asyncio.sleep(_PAUSE_SECONDS)

@@ -7,10 +7,18 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
-from backends.dynamodb.client import Action, Client
-from backends.dynamodb.reading import Binary, Found, Page, Text, decode, query
-from backends.dynamodb.refusals import ConditionFailed
-from backends.dynamodb.schema import Value, record_key, record_partitions
+from backends.dynamodb.client import Client
+from backends.dynamodb.failures import Action, ConditionFailed
+from backends.dynamodb.items import (
+    Binary,
+    GetItemOutput,
+    QueryOutput,
+    Text,
+    Value,
+    decode,
+    record_key,
+    record_partitions,
+)
 from backends.interface import Record
 
 
@@ -19,7 +27,7 @@ class _Record(Struct, frozen=True):
     document: Binary = field(name="d")
     version: Text = field(name="r")
 
-    def port(self) -> Record:
+    def record(self) -> Record:
         return Record(self.document.value, self.version.value)
 
 
@@ -32,8 +40,8 @@ class DynamoRecordStore:
 
     async def read(self, name: str) -> Record | None:
         request = {"TableName": self._table, "Key": record_key(name), "ConsistentRead": True}
-        found = decode(await self._client.call(Action.GET, request), Found[_Record]).item
-        return None if found is None else found.port()
+        item = decode(await self._client.call(Action.GET, request), GetItemOutput[_Record]).item
+        return None if item is None else item.record()
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         request: dict[str, Any] = {
@@ -53,8 +61,8 @@ class DynamoRecordStore:
         return True
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        found = await asyncio.gather(*(self._list(partition, prefix) for partition in record_partitions()))
-        for name, record in sorted((name, record) for part in found for name, record in part.items()):
+        parts = await asyncio.gather(*(self._list(partition, prefix) for partition in record_partitions()))
+        for name, record in sorted((name, record) for part in parts for name, record in part.items()):
             yield name, record
 
     async def _list(self, partition: Value, prefix: str) -> dict[str, Record]:
@@ -68,5 +76,5 @@ class DynamoRecordStore:
             "ExpressionAttributeValues": values,
             "ConsistentRead": True,
         }
-        pages = query(self._client, request, Page[_Record])
-        return {item.name.value: item.port() async for page in pages for item in page}
+        pages = self._client.query(request, QueryOutput[_Record])
+        return {item.name.value: item.record() async for page in pages for item in page}

@@ -1,4 +1,4 @@
-"""Creates or verifies the table, through aiobotocore's client: it happens once, and no call waits (D109)."""
+"""Creates or verifies the table, through aiobotocore's client: once, and no call waits for it (D109)."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,51 +9,46 @@ from aiobotocore.config import AioConfig
 from botocore.exceptions import ClientError
 
 from backends.dynamodb.credentials import FreshCredentials, new_session
-from backends.dynamodb.refusals import CREDENTIALS_REFUSED
-from backends.dynamodb.schema import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
+from backends.dynamodb.failures import CREDENTIALS_REFUSED
+from backends.dynamodb.items import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
+from backends.dynamodb.settings import DynamoSettings
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
-from backends.settings import DynamoSettings
 
-_LOOK_SECONDS = 0.2
-_CALL_SECONDS = 2.0
+_POLL_SECONDS = 0.2
+_CREDENTIALS_SECONDS = 2.0
 _CONFIG = AioConfig(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}, proxies={})
 _ENABLED = ("ENABLED", "ENABLING")
 
 
-class TableKeeper:
-    """Looks after the table. Each look reads anew what configuration AWS SDKs take from files."""
+async def prepare_table(settings: DynamoSettings, endpoint_url: str, fresh: FreshCredentials) -> None:
+    """Returns when the table exists and is as it should be. Raises BackendError.
 
-    def __init__(self, settings: DynamoSettings, endpoint_url: str, credentials: FreshCredentials) -> None:
-        self._settings = settings
-        self._endpoint_url = endpoint_url
-        self._credentials = credentials
-
-    async def prepare(self) -> None:
-        """Returns when the table is there and as it should be. Raises BackendError."""
-        credentials = await self._credentials.current(asyncio.get_running_loop().time() + _CALL_SECONDS)
-        try:
-            async with new_session().create_client(
-                "dynamodb",
-                region_name=self._settings.region,
-                endpoint_url=self._endpoint_url,
-                aws_access_key_id=credentials.access_key_id,
-                aws_secret_access_key=credentials.secret,
-                aws_session_token=credentials.token,
-                config=_CONFIG,
-            ) as client:
-                await _prepare(client, self._settings)
-        except BackendError:
-            raise
-        except ClientError as error:
-            if error.response["Error"]["Code"] in CREDENTIALS_REFUSED:
-                self._credentials.were_refused(credentials)
-            raise _error(error) from None
-        except Exception as error:  # of what is not DynamoDB botocore's parsers make anything
-            name = type(error).__name__
-            raise BackendUnavailable(f"DynamoDB cannot be asked for the table ({name})") from None
+    The client is made anew each time, and with it what AWS SDKs read from files.
+    """
+    credentials = await fresh.current(asyncio.get_running_loop().time() + _CREDENTIALS_SECONDS)
+    try:
+        async with new_session().create_client(
+            "dynamodb",
+            region_name=settings.region,
+            endpoint_url=endpoint_url,
+            aws_access_key_id=credentials.access_key_id,
+            aws_secret_access_key=credentials.secret,
+            aws_session_token=credentials.token,
+            config=_CONFIG,
+        ) as client:
+            await _create_or_verify(client, settings)
+    except BackendError:
+        raise
+    except ClientError as error:
+        if error.response["Error"]["Code"] in CREDENTIALS_REFUSED:
+            fresh.invalidate(credentials)
+        raise _error(error) from None
+    except Exception as error:  # botocore's parsers raise anything for what is not DynamoDB
+        name = type(error).__name__
+        raise BackendUnavailable(f"DynamoDB cannot be asked for the table ({name})") from None
 
 
-async def _prepare(client: Any, settings: DynamoSettings) -> None:
+async def _create_or_verify(client: Any, settings: DynamoSettings) -> None:
     name = settings.table
     table = await _find(client, name)
     if settings.create_table and (table is None or table["TableStatus"] == "CREATING"):
@@ -70,16 +65,16 @@ async def _prepare(client: Any, settings: DynamoSettings) -> None:
 
 async def _find(client: Any, name: str) -> dict[str, Any] | None:
     try:
-        answer = await client.describe_table(TableName=name)
+        output = await client.describe_table(TableName=name)
     except client.exceptions.ResourceNotFoundException:
         return None
-    table: dict[str, Any] = answer["Table"]
+    table: dict[str, Any] = output["Table"]
     return table
 
 
 async def _ttl(client: Any, name: str) -> dict[str, Any]:
-    answer = await client.describe_time_to_live(TableName=name)
-    ttl: dict[str, Any] = answer["TimeToLiveDescription"]
+    output = await client.describe_time_to_live(TableName=name)
+    ttl: dict[str, Any] = output["TimeToLiveDescription"]
     return ttl
 
 
@@ -94,13 +89,13 @@ async def _create(client: Any, name: str) -> dict[str, Any]:
         )
     table = await _find(client, name)
     while table is None or table["TableStatus"] != "ACTIVE":
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
         table = await _find(client, name)
     return table
 
 
 async def _enable_ttl(client: Any, name: str) -> None:
-    """For a table that is new: the replica that made it may have ended before, or be about to do the same."""
+    """For a new table: the replica that created it may have ended before, or be about to do the same."""
     if (await _ttl(client, name)).get("TimeToLiveStatus") != "DISABLED":
         return
     try:
@@ -137,4 +132,4 @@ def _error(error: ClientError) -> BackendError:
     kind = (
         BackendUnavailable if status >= 500 or "Thrott" in code or "Expired" in code else BackendMisconfigured
     )
-    return kind(f"DynamoDB refuses {error.operation_name}, by which the table is looked after ({code})")
+    return kind(f"DynamoDB refuses {error.operation_name}, which verifies the table ({code})")

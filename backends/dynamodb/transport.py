@@ -1,13 +1,76 @@
-"""One POST (D122). Whatever keeps this shape can take its place."""
+"""One signed POST (D122). Whatever has the shape of `Post` can take the transport's place.
 
+Signing is AWS Signature V4, as far as a POST of DynamoDB's JSON protocol needs it: path `/`, no query, a
+fixed list of headers (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
+"""
+
+import hmac
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from time import gmtime, strftime
 
 from aiohttp import ClientConnectorError, ClientError, ClientSession, DummyCookieJar, TCPConnector
 from msgspec import Struct
 
+_ALGORITHM = "AWS4-HMAC-SHA256"
+_TARGET_PREFIX = "DynamoDB_20120810."
 
-class Answer(Struct, frozen=True):
+
+class AwsCredentials(Struct, frozen=True):
+    """A key to sign with. `token` is None for those that do not expire."""
+
+    access_key_id: str
+    secret: str
+    token: str | None
+
+    def __repr__(self) -> str:
+        return "AwsCredentials(...)"
+
+
+class Signer:
+    """Signs for one region and host. `wall_ms` is the wall clock."""
+
+    def __init__(self, region: str, host: str, wall_ms: Callable[[], int]) -> None:
+        self._region = region
+        self._host = host
+        self._wall_ms = wall_ms
+
+    def headers(self, credentials: AwsCredentials, action: str, body: bytes) -> dict[str, str]:
+        """All headers of a request."""
+        instant = strftime("%Y%m%dT%H%M%SZ", gmtime(self._wall_ms() // 1000))
+        headers = {"host": self._host, "x-amz-date": instant}
+        if credentials.token is not None:
+            headers["x-amz-security-token"] = credentials.token
+        headers["x-amz-target"] = _TARGET_PREFIX + action
+        names = ";".join(headers)
+        fields = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        canonical = f"POST\n/\n\n{fields}\n{names}\n{sha256(body).hexdigest()}"
+        scope = f"{instant[:8]}/{self._region}/dynamodb/aws4_request"
+        text = f"{_ALGORITHM}\n{instant}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
+        key = _signing_key(credentials.secret, instant[:8], self._region)
+        headers["authorization"] = (
+            f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, "
+            f"SignedHeaders={names}, Signature={_hmac(key, text).hex()}"
+        )
+        headers["content-type"] = "application/x-amz-json-1.0"
+        return headers
+
+
+@lru_cache(maxsize=8)
+def _signing_key(secret: str, day: str, region: str) -> bytes:
+    key = f"AWS4{secret}".encode()
+    for part in (day, region, "dynamodb", "aws4_request"):
+        key = _hmac(key, part)
+    return key
+
+
+def _hmac(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, text.encode(), "sha256")
+
+
+class HttpReply(Struct, frozen=True):
     """Status, the checksum that was declared (None: none was), and the body as it came."""
 
     status: int
@@ -19,18 +82,18 @@ class NotReached(Exception):
     """Nothing was sent: no connection could be made."""
 
 
-class Broken(Exception):
-    """The connection ended before the answer did; the request may have been carried out."""
+class ConnectionBroken(Exception):
+    """The connection ended before the reply did; the request may have been carried out."""
 
 
-Post = Callable[[Mapping[str, str], bytes], Awaitable[Answer]]
-"""Sends headers and body, returns the answer. Raises NotReached or Broken. May be cancelled."""
+Post = Callable[[Mapping[str, str], bytes], Awaitable[HttpReply]]
+"""Sends headers and body, returns the reply. Raises NotReached or ConnectionBroken. May be cancelled."""
 
 
 class AiohttpTransport:
     """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself.
 
-    `date` is what the last answer gave as its time.
+    `date` is what the last reply gave as its time.
     """
 
     def __init__(self, url: str) -> None:
@@ -43,19 +106,19 @@ class AiohttpTransport:
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, headers: Mapping[str, str], body: bytes) -> HttpReply:
         if self._session.closed:
-            raise Broken
+            raise ConnectionBroken
         try:
             async with self._session.post(
                 self._url, headers=headers, data=body, allow_redirects=False
-            ) as answer:
-                self.date = answer.headers.get("Date")
-                return Answer(answer.status, answer.headers.get("x-amz-crc32"), await answer.read())
+            ) as reply:
+                self.date = reply.headers.get("Date")
+                return HttpReply(reply.status, reply.headers.get("x-amz-crc32"), await reply.read())
         except ClientConnectorError:
             raise NotReached from None
         except (ClientError, OSError):
-            raise Broken from None
+            raise ConnectionBroken from None
 
     async def close(self) -> None:
         """Give all connections back; may be repeated."""

@@ -1,12 +1,12 @@
 """Entries in memory: bounded, expired ones collected a few at a time, nothing else evicted."""
 
 import asyncio
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from backends.errors import StoreFull
 from backends.interface import Entry, Keyspace
-from backends.memory.calendar import Calendar
 
 ENTRY_OVERHEAD_BYTES = 250
 """What an entry costs beside its key and value, at the most: objects and a dictionary slot."""
@@ -18,6 +18,9 @@ COLLECTED_PER_PUT = 4
 """More than one, so that collecting outruns filling; few, so that no put is slow."""
 
 PURGED_PER_STEP = 500
+STALE_SECONDS_KEPT = 1000
+
+Place = tuple[Keyspace, str]
 
 
 class MemoryEntryStore:
@@ -93,3 +96,47 @@ def _cost(key: str, entry: Entry) -> int:
     key_bytes = len(key) if key.isascii() else 4 * len(key)  # all characters as wide as the widest
     expiry_bytes = 0 if entry.expires_at_ms is None else EXPIRY_OVERHEAD_BYTES
     return ENTRY_OVERHEAD_BYTES + key_bytes + len(entry.value) + expiry_bytes
+
+
+class Calendar:
+    """Places of entries by the second in which they expire (D86).
+
+    Adding and removing cost the same however many entries there are. Seconds
+    that lost their last place stay in the queue until they outnumber the live ones.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, set[Place]] = {}
+        self._queue: list[int] = []
+
+    def add(self, place: Place, expires_at_ms: int) -> None:
+        """Note when the entry at `place` expires."""
+        second = expires_at_ms // 1000
+        places = self._places.get(second)
+        if places is None:
+            places = self._places[second] = set()
+            heapq.heappush(self._queue, second)
+        places.add(place)
+
+    def remove(self, place: Place, expires_at_ms: int) -> None:
+        """Undo `add` with the same arguments."""
+        second = expires_at_ms // 1000
+        places = self._places[second]
+        places.remove(place)
+        if not places:
+            del self._places[second]
+            if len(self._queue) > 2 * len(self._places) + STALE_SECONDS_KEPT:
+                self._queue = sorted(self._places)
+
+    def __len__(self) -> int:
+        """The number of seconds in which something expires."""
+        return len(self._places)
+
+    def due(self, now_ms: int) -> Iterator[Place]:
+        """The places whose second is over, oldest first; the caller removes each before the next."""
+        while self._queue and (self._queue[0] + 1) * 1000 <= now_ms:
+            places = self._places.get(self._queue[0])
+            if places is None:
+                heapq.heappop(self._queue)
+            else:
+                yield next(iter(places))

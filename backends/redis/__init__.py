@@ -1,5 +1,6 @@
 """Any number of replicas on one Redis: standalone, behind Sentinel, or a Cluster.
 
+settings    what `kind: redis` can be set to
 url         the forms of a Redis url, parsed
 commands    what is sent: names, slots, commands in RESP
 replies     what comes back: error replies as the errors of the ports

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from backends.breaker import Breaker
 from backends.clock import Clock
 from backends.errors import BackendError, StoreFull
+from backends.interface import AdapterSettings
 from backends.redis.cluster import ClusterOfMasters
 from backends.redis.commands import Keys, pack
 from backends.redis.connection import Connection
@@ -20,10 +21,10 @@ from backends.redis.discovery import find_master
 from backends.redis.entries import RedisEntryStore
 from backends.redis.records import RedisRecordStore
 from backends.redis.server import Server
+from backends.redis.settings import RedisSettings
 from backends.redis.slots import SlotMap
 from backends.redis.topology import OneMaster, Topology
 from backends.redis.url import Address, Layout, RedisUrl, parse_url
-from backends.settings import RedisSettings
 
 _PING_TTL_MS = 5000
 
@@ -53,8 +54,8 @@ class RedisBackend:
             await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS))
         self.clock_lead_seconds = await self._clock_lead_seconds()
 
-    def apply(self, settings: object) -> bool:
-        """Connections that are open stay so: Redis has let them in (D78)."""
+    def apply(self, settings: AdapterSettings) -> bool:
+        """Open connections stay open: Redis asks for credentials only at the start of one (D78)."""
         if not isinstance(settings, RedisSettings):
             return False
         url = parse_url(settings.url)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.interface import Backend, Entry, Keyspace
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.memory.entries import _cost
 from backends.settings import MemorySettings
 from gateway.dataplane.execution import Executor, MeteredCall

@@ -6,7 +6,7 @@ import pytest
 
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Charge, Keyspace
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter
 from gateway.domain.errors import QuotaUnavailable, RateLimited

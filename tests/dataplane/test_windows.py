@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.interface import Keyspace
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.domain.errors import RateLimited

@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator
 
 from backends.interface import Keyspace, Record
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps

@@ -4,7 +4,7 @@ import pytest
 
 from backends.errors import BackendMisconfigured, BackendUnavailable, StoreFull
 from backends.interface import Entry, Keyspace
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.app import build_app
 from gateway.config.loading import parse

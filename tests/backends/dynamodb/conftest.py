@@ -61,8 +61,8 @@ async def source():
 @pytest.fixture
 def often(environment):
     """Credentials are looked for all the time."""
-    environment.setattr(credentials, "LOOK_SECONDS", 0.02)
-    environment.setattr(credentials, "LOOK_AGAIN_SECONDS", 0.05)
+    environment.setattr(credentials, "REFRESH_SECONDS", 0.02)
+    environment.setattr(credentials, "COOLDOWN_SECONDS", 0.05)
 
 
 @pytest.fixture(params=[Irsa, PodIdentity])

@@ -63,7 +63,7 @@ async def test_what_an_operator_has_to_mend_is_told_as_such_and_not_repeated(end
 async def test_a_name_of_an_error_that_is_none_is_not_repeated_to_anybody(endpoint):
     async with store_on(endpoint) as store:
         endpoint.always("PutItem", refusal(f"{KEY} {SECRET_ACCESS_KEY}"))
-        with pytest.raises(BackendUnavailable, match="does not speak as DynamoDB does") as told:
+        with pytest.raises(BackendUnavailable, match="does not speak the protocol of DynamoDB") as told:
             await WRITES["put"][1](store)
         assert KEY not in str(told.value)
 

@@ -54,7 +54,7 @@ async def test_credentials_are_refreshed_before_they_end_and_used_while_that_fai
 
 @pytest.mark.usefixtures("often")
 async def test_no_call_waits_for_a_refresh_that_hangs(nothing, endpoint, source, pod):
-    nothing.setattr(credentials, "LONGEST_LOOK_SECONDS", 0.3)
+    nothing.setattr(credentials, "TIMEOUT_SECONDS", 0.3)
     source.script(pod.operation, *[pod.answer(FIRST, 5)] * pod.first_calls)
     source.always(pod.operation, SILENCE)
     async with store_on(endpoint) as store:
@@ -70,7 +70,7 @@ async def test_no_call_waits_for_a_refresh_that_hangs(nothing, endpoint, source,
 async def test_credentials_that_are_refused_are_looked_for_again_at_once(nothing, endpoint, tmp_path, kind):
     in_file(tmp_path, FIRST)
     async with store_on(endpoint) as store:
-        await asyncio.sleep(credentials.LOOK_AGAIN_SECONDS + 0.1)
+        await asyncio.sleep(credentials.COOLDOWN_SECONDS + 0.1)
         in_file(tmp_path, SECOND)
         await assert_used(store, endpoint, FIRST)
         endpoint.script("PutItem", refusal(kind))
@@ -101,7 +101,7 @@ async def test_credentials_that_stay_refused_are_looked_for_once_a_second(nothin
 async def test_old_refusals_do_not_send_for_credentials_again(nothing, often, endpoint, tmp_path):
     """Many calls were in flight when the old ones ended."""
     in_file(tmp_path, FIRST)
-    nothing.setattr(credentials, "LOOK_SECONDS", 3600)
+    nothing.setattr(credentials, "REFRESH_SECONDS", 3600)
     async with store_on(endpoint) as store:
         await asyncio.sleep(0.05)
         in_file(tmp_path, SECOND)

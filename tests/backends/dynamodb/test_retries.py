@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from backends.dynamodb import client
+from backends.dynamodb import client, failures
 from backends.errors import BackendUnavailable
 from tests.backends.dynamodb.scripted import (
     COUNTED,
@@ -104,7 +104,7 @@ async def test_what_was_throttled_is_repeated_whatever_it_is(endpoint, name):
 
 @pytest.mark.parametrize("name", READS)
 async def test_a_read_whose_answer_was_lost_is_repeated(endpoint, name, monkeypatch):
-    monkeypatch.setattr(client, "_MOST_SAVED", float(len(LOST)))
+    monkeypatch.setattr(failures, "_MOST_SAVED", float(len(LOST)))
     operation, call = READS[name]
     async with store_on(endpoint) as store:
         for fault, spoiled in LOST.items():

@@ -7,14 +7,14 @@ from botocore.credentials import Credentials as TheirCredentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.dynamodb.signing import Credentials, Signer
+from backends.dynamodb.transport import AwsCredentials, Signer
 from tests.support.dynamodb.signature import verify_signature
 
 VISIBLE = st.text(string.ascii_letters + string.digits + "/+=-_. ~%,;:", min_size=1, max_size=80).map(
     lambda text: "A" + text.strip()
 )
 CREDENTIALS = st.builds(
-    Credentials,
+    AwsCredentials,
     st.text(string.ascii_uppercase + string.digits, min_size=16, max_size=32),
     st.text(min_size=1, max_size=60).filter(str.isprintable),
     st.none() | VISIBLE,
@@ -40,7 +40,7 @@ def test_a_signature_is_botocores(*, body, credentials, region, host, action, wa
 
 
 def test_the_day_of_the_signing_key_changes_at_midnight():
-    credentials = Credentials("AKID", "secret", None)
+    credentials = AwsCredentials("AKID", "secret", None)
     midnight_ms = 1_795_132_800_000
     for wall_ms in (midnight_ms - 1, midnight_ms, midnight_ms - 1):
         headers = Signer("eu-central-1", "h", lambda now=wall_ms: now).headers(credentials, "GetItem", b"{}")
@@ -49,5 +49,5 @@ def test_the_day_of_the_signing_key_changes_at_midnight():
 
 
 def test_credentials_do_not_show_what_they_hold():
-    shown = f"{Credentials('AKID', 'the secret', 'the token')!r}"
-    assert shown == "Credentials(...)"
+    shown = f"{AwsCredentials('AKID', 'the secret', 'the token')!r}"
+    assert shown == "AwsCredentials(...)"

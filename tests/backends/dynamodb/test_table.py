@@ -53,7 +53,7 @@ async def fault_of(store, expected: str = "") -> str:
             try:
                 await store.ping()
             except BackendError as fault:
-                if expected in str(fault) and "being looked at" not in str(fault):
+                if expected in str(fault) and "being checked" not in str(fault):
                     return str(fault)
             await asyncio.sleep(0.02)
 

@@ -1,6 +1,6 @@
 """The memory store's windows are given back once they closed."""
 
-from backends.memory.counters import MemoryWindowCounter
+from backends.memory.backend import MemoryWindowCounter
 
 
 async def test_windows_that_closed_are_removed_when_another_opens(clock):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from backends import open_backend
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened

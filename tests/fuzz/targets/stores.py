@@ -6,11 +6,12 @@ from typing import Any
 
 import hiredis
 
+from backends.dynamodb.client import Client
 from backends.dynamodb.counters import DynamoWindowCounter
 from backends.dynamodb.entries import DynamoEntryStore
+from backends.dynamodb.failures import ConditionFailed, failure_of, is_dynamodb_output
 from backends.dynamodb.records import DynamoRecordStore
-from backends.dynamodb.refusals import ConditionFailed, is_an_answer, refusal_of
-from backends.dynamodb.transport import Answer
+from backends.dynamodb.transport import HttpReply
 from backends.errors import BackendError
 from backends.interface import Charge, EntryStore, Keyspace, RecordStore, WindowCounter
 from backends.redis.commands import SLOTS, Keys
@@ -103,27 +104,27 @@ def redis_discovery(data: bytes) -> None:
     result_of(ask())
 
 
-class CannedAnswers:
+class CannedOutputs(Client):
     """A client of DynamoDB that gets the same answer to each call."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     async def call(self, *_: object) -> bytes:
-        if not is_an_answer(self._data):
+        if not is_dynamodb_output(self._data):
             raise BackendError("no answer")
         return self._data
 
 
 def dynamodb(data: bytes) -> None:
     """Bodies of DynamoDB's answers: what they stand for, or a `BackendError`."""
-    client: Any = CannedAnswers(data)
+    client = CannedOutputs(data)
     check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
     check_records(DynamoRecordStore(client, "kvs"))
     check_list(DynamoRecordStore(client, "kvs"))
     check_counters(DynamoWindowCounter(client, "kvs", CLOCK.wall_ms))
     with suppress(ConditionFailed):
-        refusal_of(Answer(400, None, data))
+        failure_of(HttpReply(400, None, data))
 
 
 def check_entries(entries: EntryStore) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from backends.dynamodb.client import Action
-from backends.dynamodb.schema import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
+from backends.dynamodb.failures import Action
+from backends.dynamodb.items import ATTRIBUTES, KEY_SCHEMA, TTL_ATTRIBUTE
 from tests.support.repository import ROOT
 
 TEMPLATE = ROOT / "deploy" / "dynamodb" / "table.yaml"

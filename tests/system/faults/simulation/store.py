@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
-from backends.memory import MemoryBackend
+from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 
 DEADLINE_SECONDS = 0.25

@@ -1,0 +1,131 @@
+"""The items of the one table that holds everything: their keys, their attributes, and how they are decoded.
+
+| pk                     | sk     | attributes                        |
+| ---------------------- | ------ | --------------------------------- |
+| `e#<keyspace>#<shard>` | key    | v value, x expires at (ms)        |
+| `w#<bucket>`           | `w`    | n charges, c closes at (ms)       |
+| `r#<shard>`            | name   | d document, r version             |
+
+Where it applies, `t` is the second from which DynamoDB may collect the item. A partition key takes about
+1,000 writes and 3,000 strong reads a second, so the entries of a table, and the records, are spread over
+shards by a checksum of their key (D101). A bucket has one item, because its count has to be one number.
+"""
+
+from typing import Any, Generic, TypeVar
+from zlib import crc32
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from backends.errors import BackendUnavailable, CorruptEntry
+from backends.interface import Keyspace
+
+SHARDS = 16
+TTL_ATTRIBUTE = "t"
+KEY_SCHEMA = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")]
+
+NOT_DYNAMODB = "does not speak the protocol of DynamoDB"
+
+Value = dict[str, Any]
+"""A value as DynamoDB writes it: its type's letter, and itself."""
+
+Key = dict[str, Value]
+Kind = TypeVar("Kind")
+Item = TypeVar("Item")
+
+
+def entry_key(keyspace: Keyspace, key: str) -> Key:
+    """Where an entry is."""
+    return _key(f"e#{keyspace}#{_shard(key)}", key)
+
+
+def entry_partitions(keyspace: Keyspace) -> list[Value]:
+    """All partition keys that entries of a table can have."""
+    return [{"S": f"e#{keyspace}#{shard:x}"} for shard in range(SHARDS)]
+
+
+def window_key(bucket: str) -> Key:
+    """Where a counter is."""
+    return _key(f"w#{bucket}", "w")
+
+
+def record_key(name: str) -> Key:
+    """Where a record is."""
+    return _key(f"r#{_shard(name)}", name)
+
+
+def record_partitions() -> list[Value]:
+    """All partition keys that records can have."""
+    return [{"S": f"r#{shard:x}"} for shard in range(SHARDS)]
+
+
+def number(value: int) -> Value:
+    """A number, which DynamoDB takes as text."""
+    return {"N": str(value)}
+
+
+def collectable_from(instant_ms: int) -> Value:
+    """The second, rounded up, in which `instant_ms` is over."""
+    return number(-(-instant_ms // 1000))
+
+
+class Text(Struct, frozen=True):
+    """A string attribute."""
+
+    value: str = field(name="S")
+
+
+class Number(Struct, frozen=True):
+    """A number attribute, always whole here."""
+
+    digits: str = field(name="N")
+
+    def __int__(self) -> int:
+        try:
+            return int(self.digits)
+        except ValueError:
+            raise CorruptEntry("a number in DynamoDB was not written by this gateway") from None
+
+
+class Binary(Struct, frozen=True):
+    """A binary attribute; DynamoDB sends it in base64."""
+
+    value: bytes = field(name="B")
+
+
+class GetItemOutput(Struct, Generic[Item], frozen=True):
+    """What GetItem returns."""
+
+    item: Item | None = field(name="Item", default=None)
+
+
+class UpdateItemOutput(Struct, Generic[Item], frozen=True):
+    """What UpdateItem returns."""
+
+    attributes: Item = field(name="Attributes")
+
+
+class QueryOutput(Struct, Generic[Item], frozen=True):
+    """What Query returns: one page; `last` is where the next one begins, empty on the last."""
+
+    items: list[Item] = field(name="Items")
+    last: Raw = field(name="LastEvaluatedKey", default=Raw())
+
+
+def decode(body: bytes | Raw, kind: type[Kind]) -> Kind:
+    """A `body` as `kind`. Raises CorruptEntry for what this gateway cannot have written."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError:
+        raise CorruptEntry("an item in DynamoDB was not written by this gateway") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise BackendUnavailable(NOT_DYNAMODB) from None
+
+
+def _key(partition: str, sort: str) -> Key:
+    return {"pk": {"S": partition}, "sk": {"S": sort}}
+
+
+def _shard(name: str) -> str:
+    return f"{crc32(name.encode()) % SHARDS:x}"

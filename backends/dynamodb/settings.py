@@ -1,0 +1,36 @@
+"""What `kind: dynamodb` can be set to."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from msgspec import Meta
+
+from backends.interface import AdapterSettings
+
+
+class DynamoSettings(AdapterSettings, frozen=True, kw_only=True, tag="dynamodb"):
+    """One table. Credentials are no settings: they are found as AWS SDKs find them."""
+
+    table: Annotated[
+        str, Meta(pattern=r"^(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[A-Za-z0-9._-]{3,255}\Z")
+    ]
+    region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+    endpoint_url: Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?\Z")] | None = None
+    create_table: bool = False
+    strong_reads: bool = True
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.endpoint_url is not None and not _has_host(self.endpoint_url):
+            yield "endpoint_url", "expected a URL like http://127.0.0.1:8000"
+        if self.table.startswith("arn:") and self.table.split(":")[3] != self.region:
+            yield "table", "is in another region"
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(re.search("[A-Za-z0-9]", parts.hostname or "")) and parts.port != 0
+    except ValueError:
+        return False

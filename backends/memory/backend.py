@@ -1,0 +1,94 @@
+"""The store in memory: window counters, directory records, and the whole put together."""
+
+import heapq
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+
+from backends.clock import Clock
+from backends.interface import AdapterSettings, Charge, Record
+from backends.memory.entries import MemoryEntryStore
+from backends.memory.settings import MemorySettings
+
+
+class MemoryBackend:
+    """All three ports in plain dictionaries; each call is one step of the event loop, hence atomic."""
+
+    name = "memory"
+    clock_lead_seconds = None
+
+    def __init__(self, settings: MemorySettings, clock: Clock) -> None:
+        self._settings = settings
+        self.entries = MemoryEntryStore(max_bytes=settings.max_bytes, now_ms=clock.wall_ms)
+        self.counters = MemoryWindowCounter(now_ms=clock.monotonic_ms)
+        self.records = MemoryRecordStore()
+
+    async def ping(self) -> None:
+        """Always there."""
+
+    def apply(self, settings: AdapterSettings) -> bool:
+        """There are no credentials."""
+        return settings == self._settings
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+class _Window:
+    __slots__ = ("charges", "closes_at_ms")
+
+    def __init__(self, closes_at_ms: int) -> None:
+        self.charges = 0
+        self.closes_at_ms = closes_at_ms
+
+
+class MemoryWindowCounter:
+    """A `WindowCounter` for one replica, on the monotonic clock. Opening a window removes closed ones."""
+
+    def __init__(self, *, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._windows: dict[str, _Window] = {}
+        self._closing: list[tuple[int, str]] = []
+
+    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        now_ms = self._now_ms()
+        window = self._windows.get(bucket)
+        if window is None or window.closes_at_ms <= now_ms:
+            window = self._open(bucket, now_ms, window_ms)
+        admitted = window.charges < limit
+        if admitted:
+            window.charges += 1
+        return Charge(admitted, window.closes_at_ms - now_ms)
+
+    def _open(self, bucket: str, now_ms: int, window_ms: int) -> _Window:
+        while self._closing and self._closing[0][0] <= now_ms:
+            self._windows.pop(heapq.heappop(self._closing)[1], None)
+        window = self._windows[bucket] = _Window(now_ms + window_ms)
+        heapq.heappush(self._closing, (window.closes_at_ms, bucket))
+        return window
+
+
+class MemoryRecordStore:
+    """A `RecordStore`. Versions are never used twice, so a re-created record is a new one."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
+        self._versions = count(1)
+
+    async def read(self, name: str) -> Record | None:
+        return self._records.get(name)
+
+    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        current = self._records.get(name)
+        if (None if current is None else current.version) != expected:
+            return False
+        if document is None:
+            self._records.pop(name, None)
+        else:
+            self._records[name] = Record(document, str(next(self._versions)))
+        return True
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+        for name in sorted(name for name in self._records if name.startswith(prefix)):
+            record = self._records.get(name)
+            if record is not None:
+                yield name, record
