@@ -143,7 +143,10 @@ class Connection(asyncio.Protocol):
         self._receiver.end()
         self._sender.client_ended()
         is_tls = self._transport.get_extra_info("ssl_object") is not None
-        return self._is_busy and not self._sender.is_lingering and not is_tls
+        if self._is_busy and not is_tls:
+            return True
+        self._close()
+        return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._service.connections.discard(self)
@@ -227,6 +230,7 @@ class Connection(asyncio.Protocol):
         if self._sender.is_paused and not await self._sender.drain():
             return False
         if closes:
+            self._ends = True
             was_there = await self._sender.linger()
             if response.on_read is not None and was_there and await self._sender.was_read():
                 response.on_read()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from aiohttp import StreamReader
-from aiohttp.http import HttpProcessingError, HttpRequestParser, RawRequestMessage
+from aiohttp.http import HttpRequestParser, RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 
 Message = tuple[RawRequestMessage, StreamReader]
@@ -21,6 +21,9 @@ MAX_QUEUED = 32
 MAX_FRAMING_BYTES = 16_384
 """What may come without completing a head or bringing a body forward. aiohttp bounds each line of a head and
 their number: one megabyte in all, two as the parser keeps it. Trailers of chunks have the same bounds."""
+
+MAX_QUEUED_BYTES = 65_536
+"""Behind the request that is served, this much is read ahead, and at most one packet more."""
 
 _BODY_BUFFER_BYTES = 65_536
 _HEAD_END = b"\r\n\r\n"
@@ -59,6 +62,7 @@ class Receiver:
         "_kept_back",
         "_parse_on",
         "_parser",
+        "_read_ahead_bytes",
         "_transport",
         "has_dropped",
         "queue",
@@ -78,7 +82,7 @@ class Receiver:
         self.queue: list[Message | None] = []  # an empty deque takes 700 bytes more
         self._count = 0
         self._body: StreamReader = EMPTY_PAYLOAD
-        self._body_bytes = self._framing_bytes = 0
+        self._body_bytes = self._framing_bytes = self._read_ahead_bytes = 0
         self._kept_back = b""
         self._is_full = self._is_held = False
         self.has_dropped = False
@@ -97,12 +101,15 @@ class Receiver:
         is_in_body = not self._body.is_eof()
         try:
             messages, is_upgraded, rest = self._parser.feed_data(data)
-        except HttpProcessingError:
+        except Exception:  # for some targets it is yarl's IndexError
             self.end()
             raise Malformed from None
+        if self._count:
+            self._read_ahead_bytes += len(data)
         if not messages:
             if data:
                 self._bound_framing(len(data))
+            self._pause_if_full()
             return False
         if self.has_dropped:
             return False
@@ -115,9 +122,7 @@ class Receiver:
         self._count += len(messages)
         self._body = messages[-1][1]
         self._framing_bytes = 0
-        if (self._count >= MAX_QUEUED or self._kept_back) and self._transport is not None:
-            self._is_full = True
-            self._transport.pause_reading()
+        self._pause_if_full()
         return True
 
     def free(self) -> None:
@@ -126,7 +131,9 @@ class Receiver:
         self._parser.message_consumed()
         if self._body.is_eof():
             self._body = EMPTY_PAYLOAD  # an idle connection keeps nothing
-        if self._is_full and self._count <= MAX_QUEUED // 2:
+        if self._count <= 1:
+            self._read_ahead_bytes = 0
+        if self._is_full and self._count <= MAX_QUEUED // 2 and self._read_ahead_bytes <= MAX_QUEUED_BYTES:
             self._is_full = False
             self._parse_on()
             self._resume()
@@ -149,20 +156,26 @@ class Receiver:
         return self._transport is not None
 
     def pause_reading(self) -> None:
-        """A body's stream has enough for now."""
+        """A body's stream has enough for now.
+
+        Only the transport is paused. Told at the end of a chunk, aiohttp's parser would stop in the next
+        body, after this one's stream had been emptied, and nobody would make it go on.
+        """
         self._is_held = True
-        self._parser.pause_reading()
         if self._transport is not None:
             self._transport.pause_reading()
 
-    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - aiohttp's
+    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002 - aiohttp's
         """A body's stream has room. It says so at every read and at its end, whether or not it was full."""
-        if not self._is_held:
-            return
-        self._is_held = False
-        if resume_parser:
-            self._parse_on()
-        self._resume()
+        if self._is_held:
+            self._is_held = False
+            self._resume()
+
+    def _pause_if_full(self) -> None:
+        is_ahead = self._count > 1 and self._read_ahead_bytes > MAX_QUEUED_BYTES
+        if (is_ahead or self._count >= MAX_QUEUED or self._kept_back) and self._transport is not None:
+            self._is_full = True
+            self._transport.pause_reading()
 
     def _resume(self) -> None:
         if self._transport is not None and not (self._is_full or self._is_held):

@@ -48,11 +48,6 @@ class Sender:
         """Whether the client is still there, as far as is known."""
         return self._transport is not None
 
-    @property
-    def is_lingering(self) -> bool:
-        """Whether all that is waited for is the end of the client's side."""
-        return self._gone is not None
-
     def write(self, data: bytes) -> None:
         """Write, unless the connection is lost."""
         if self._transport is not None:
@@ -108,13 +103,20 @@ class Sender:
         Its kernel has acknowledged every byte, and it did not break the connection, as it does when it closes
         with bytes unread.
         """
-        transport = self._transport
-        was_taken = transport is None or await _is_taken(transport, self._write_seconds)
-        return was_taken and not self._is_broken
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._write_seconds
+        while self._transport is not None:
+            if not _untaken_bytes(self._transport):
+                return not _was_reset(self._transport)
+            if loop.time() >= ends_at:
+                return False
+            await asyncio.sleep(_LOOK_SECONDS)
+        return not self._is_broken
 
     def client_ended(self) -> None:
         """The client sends no more."""
         self._has_client_ended = True
+        wake(self._gone)
 
     def stop_lingering(self) -> None:
         """Wait no longer."""
@@ -124,6 +126,7 @@ class Sender:
         """Close when all that was written has left; a client that does not read it has `write_seconds`."""
         if self._transport is None or self._transport.is_closing():
             return
+        self._deadline.clear()
         if self._transport.get_write_buffer_size():
             self._deadline.set(self._write_seconds, self.abort)
         self._transport.close()
@@ -147,21 +150,6 @@ def wake(waiting: "asyncio.Future[None] | None") -> None:
         waiting.set_result(None)
 
 
-async def _is_taken(transport: asyncio.Transport, seconds: float) -> bool:
-    """Whether the peer's kernel acknowledges every byte in time, or the connection ends."""
-    loop = asyncio.get_running_loop()
-    ends_at = loop.time() + seconds
-    while not transport.is_closing():
-        untaken = _untaken_bytes(transport)
-        if not untaken:  # a reset throws away what was not acknowledged, and leaves an error
-            connection: socket.socket = transport.get_extra_info("socket")
-            return not connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if loop.time() >= ends_at:
-            return False
-        await asyncio.sleep(_LOOK_SECONDS)
-    return True
-
-
 def _untaken_bytes(transport: asyncio.Transport) -> int:
     """Those in our buffer and, where the system tells (Linux: SIOCOUTQ), in the kernel's."""
     queued = array.array("i", [0])
@@ -170,3 +158,9 @@ def _untaken_bytes(transport: asyncio.Transport) -> int:
     except OSError:
         return transport.get_write_buffer_size()
     return transport.get_write_buffer_size() + queued[0]
+
+
+def _was_reset(transport: asyncio.Transport) -> bool:
+    """A reset throws away what was not acknowledged, and leaves an error."""
+    connection: socket.socket = transport.get_extra_info("socket")
+    return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))

@@ -182,6 +182,23 @@ async def test_a_client_that_does_not_read_the_rest_of_its_last_answer_is_cut_of
     client.close()
 
 
+async def test_a_client_that_half_closes_and_does_not_read_is_cut_off(big_values):
+    client = unread_socket(big_values)
+    call = signed_call(big_values, "get", BODY, extra=())
+    loop = asyncio.get_running_loop()
+    await until(lambda: data_transports(big_values))
+    (transport,) = data_transports(big_values)
+    answered = 1
+    while not transport.get_write_buffer_size():
+        await loop.sock_sendall(client, call)
+        answered += 1
+        await until(lambda answered=answered: big_values.faults.count("get") == answered - 1)
+        await asyncio.sleep(0.005)
+    client.shutdown(socket.SHUT_WR)
+    await until(lambda: not data_transports(big_values))
+    client.close()
+
+
 async def test_a_client_that_reads_slowly_but_in_time_gets_everything(big_values):
     reader, writer = await big_values.connect()
     calls = signed_call(big_values, "get", BODY, extra=()) * 30 + signed_call(big_values, "get", BODY)

@@ -100,3 +100,16 @@ async def test_calls_behind_one_in_flight_are_not_taken_in_without_end(gateway):
     assert last > 1_000_000
     writer.transport.abort()
     gateway.faults.gate.set()
+
+
+@pytest.mark.parametrize("chunks", [4096, 4097, 4098])
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_how_many_chunks_a_body_has_does_not_touch_the_request_behind_it(gateway, chunks, is_whole):
+    """Beyond 4,096 chunks aiohttp's stream asks for a pause, even at the end of the last one."""
+    body = b'{"key":"k","value":"' + b"x" * (chunks - 22) + b'"}'
+    fields_of = [*signed_fields(gateway, body, "/v1/put"), ("Transfer-Encoding", "chunked")]
+    sent = head("/v1/put", fields_of) + chunked(body, 1)
+    end = len(sent) if is_whole else len(sent) - 5
+    call = signed_call(gateway, "get", BODY)
+    replies = await answers_to(gateway, sent[:end], sent[end:] + call)
+    assert [reply.status for reply in replies] == [200, 200]

@@ -124,3 +124,15 @@ async def test_a_client_that_sends_its_large_body_first_still_reads_the_refusal(
     (reply,) = parse_replies(await reader.read())
     writer.close()
     assert reply.status == 413
+
+
+@pytest.mark.parametrize("megabytes", [2, 20])
+async def test_what_comes_behind_a_refusal_is_taken_for_a_moment(gateway, megabytes):
+    """A client that sends everything before it reads would else never come to read."""
+    reader, writer = await gateway.connect()
+    size = megabytes * 1_000_000
+    writer.write(put_head(gateway, ("Content-Length", size)) + b" " * size)
+    await writer.drain()
+    (reply,) = parse_replies(await reader.read())
+    writer.close()
+    assert reply.status == 413

@@ -31,6 +31,7 @@ MALFORMED = {
     "a blank in the target": post(b"", line=b"POST /v1/get x HTTP/1.1"),
     "a NUL in the target": post(b"", line=b"POST /v1/get\0 HTTP/1.1"),
     "a bad authority": post(b"", line=b"POST http://[x/v1/get HTTP/1.1"),
+    "a target that the parser has no answer to": post(b"", line=b"POST http://[=]@ HTTP/1.1"),
     "a target that is no path": post(b"", line=b"POST v1/get HTTP/1.1"),
     "a NUL in a field": post(b"X: a\0b\r\n"),
     "a NUL in a field's name": post(b"X\0: a\r\n"),

@@ -6,6 +6,7 @@ import gc
 import pytest
 from aiohttp import StreamReader
 
+from gateway.http.receiving import MAX_QUEUED_BYTES
 from tests.support.gateway import run_gateway
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import signed_call, until
@@ -93,3 +94,19 @@ async def test_an_idle_connection_keeps_no_body(gateway):
     await until(lambda: not connection._is_busy)
     await until(lambda: _bodies(60_001) == [])
     writer.close()
+
+
+async def test_bodies_behind_a_call_in_flight_are_read_ahead_within_a_bound(gateway):
+    """A client that pipelines large bodies would else hold as many of them as there may be requests."""
+    gateway.faults.gate.clear()
+    _, writer = await gateway.connect()
+    writer.write(signed_call(gateway, "get", b'{"key":"k"}', extra=()))
+    await until(lambda: gateway.faults.count("charge"))
+    writer.write(b"".join(_request(number, b"x" * 131_072) for number in range(60)))
+    (connection,) = gateway.app.data.service.connections
+    receiver = connection._receiver
+    await until(lambda: receiver._is_full)
+    held = sum(body.total_bytes for _, body in receiver.queue)
+    assert held <= MAX_QUEUED_BYTES + 2 * 262_144
+    writer.transport.abort()
+    gateway.faults.gate.set()

@@ -1,6 +1,7 @@
 """SIGTERM ends a replica without failing a request. Each test runs a real process."""
 
 import signal
+import socket
 import time
 
 import pytest
@@ -133,6 +134,18 @@ def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining)
         ops.send(SCRAPE.replace(b"/usage", b""))
         assert ops.has_answer()
         time.sleep(1.5)
+        assert draining.process.poll() is None
+        assert b"kvs_usage_requests_total" in ops.response()[2]
+        assert draining.wait() == 0
+
+
+def test_a_scrape_of_a_client_that_half_closes_counts_when_it_was_read(draining):
+    _until(lambda: not is_listening(draining.urls["data"]))
+    with Connection(draining.urls["ops"], buffer_bytes=1) as ops:
+        ops.send(SCRAPE.replace(b"/usage", b""))
+        ops._socket.shutdown(socket.SHUT_WR)
+        assert ops.has_answer()
+        time.sleep(0.5)
         assert draining.process.poll() is None
         assert b"kvs_usage_requests_total" in ops.response()[2]
         assert draining.wait() == 0
