@@ -14,7 +14,9 @@ from tests.support.stopwatch import PATIENCE_SECONDS, HeldUp
 
 TABLE = Keyspace("tbl_traffic")
 PAUSE_SECONDS = 0.005
-LATEST_ANSWER_SECONDS = 0.3
+DEADLINE_SECONDS = 0.25
+"""Of calls, if a test does not set another."""
+_SLACK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,11 @@ class Traffic:
     `lost`, because a failover may lose what was not replicated yet.
     """
 
-    def __init__(self, backend: Backend, keys: Sequence[str]) -> None:
+    def __init__(self, backend: Backend, keys: Sequence[str], deadline_seconds: float) -> None:
         self.calls: list[Call] = []
         self.lost: list[str] = []
         self._backend = backend
+        self._latest_seconds = deadline_seconds + _SLACK_SECONDS
         self._keys = keys
         self._served_at = dict.fromkeys(keys, 0.0)
         self._is_over = False
@@ -63,7 +66,7 @@ class Traffic:
 
     def assert_faults_were_in_time(self) -> None:
         assert [call for call in self.faults if not isinstance(call.fault, BackendUnavailable)] == []
-        assert max(call.seconds for call in self.calls) < LATEST_ANSWER_SECONDS + self.held_up.longest
+        assert max(call.seconds for call in self.calls) < self._latest_seconds + self.held_up.longest
 
     async def until_served(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Until every key was put and read back once more; not counted is how long this was held up."""
@@ -118,9 +121,11 @@ _FAILED = object()
 
 
 @asynccontextmanager
-async def traffic(backend: Backend, keys: Sequence[str]) -> AsyncIterator[Traffic]:
+async def traffic(
+    backend: Backend, keys: Sequence[str], deadline_seconds: float = DEADLINE_SECONDS
+) -> AsyncIterator[Traffic]:
     """Runs as long as the context lasts, and has been served once when it begins."""
-    running = Traffic(backend, keys)
+    running = Traffic(backend, keys, deadline_seconds)
     async with running.held_up, asyncio.TaskGroup() as tasks:
         for key in keys:
             tasks.create_task(running.run(key))

@@ -12,6 +12,7 @@ from backends.settings import RedisSettings
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.stores import first_answer
 
 PREFIX = "kvs"
@@ -43,8 +44,9 @@ class RedisConformance(StoreConformance):
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[Opened]:
-        async with opened_redis(**self.settings) as one, opened_redis(**self.settings) as other:
-            yield Opened((one, other), SystemClock().wall_ms, pass_time, self._left_over)
+        with deadlines_of():
+            async with opened_redis(**self.settings) as one, opened_redis(**self.settings) as other:
+                yield Opened((one, other), SystemClock().wall_ms, pass_time, self._left_over)
 
     async def _left_over(self) -> int:
         """Entries and records; counters leave by themselves."""

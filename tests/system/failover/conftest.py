@@ -1,3 +1,3 @@
-from tests.backends.redis.conftest import quiet_loop
+from tests.backends.redis.conftest import long_deadlines, quiet_loop
 
-__all__ = ["quiet_loop"]
+__all__ = ["long_deadlines", "quiet_loop"]

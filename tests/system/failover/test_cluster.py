@@ -12,6 +12,7 @@ from backends.interface import Entry, Keyspace
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support.redis import Cluster
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.repository import ROOT
 from tests.support.store_traffic import TABLE, traffic
 
@@ -22,7 +23,7 @@ RIGHTS = re.search(r"^ACL SETUSER gateway (.+)$", STORES, re.MULTILINE)[1].split
 
 @pytest.fixture(scope="module")
 def cluster():
-    with Cluster() as running:
+    with deadlines_of(), Cluster() as running:
         yield running
 
 

@@ -8,6 +8,7 @@ import pytest
 from backends.interface import Entry
 from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support.redis import Cluster
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.slots import node_id
 from tests.support.servers import wait_for
 from tests.support.store_traffic import TABLE, traffic
@@ -16,8 +17,16 @@ from tests.support.wire import until
 
 MASTERS = 3
 KEYS_EACH = 3
-BACK_SECONDS = 1.2
-"""After the cluster is: one second until the breaker's next probe, and some for a busy machine."""
+DEADLINE_SECONDS = 1.0
+"""Four times that of production: on a busy machine a node that is slow is not yet one that is gone."""
+BACK_SECONDS = 1.2 + DEADLINE_SECONDS
+"""After the cluster is: a second until the circuit breaker lets a probe through, a deadline, and some."""
+
+
+@pytest.fixture(autouse=True)
+def deadlines():
+    with deadlines_of(DEADLINE_SECONDS):
+        yield
 
 
 def _keys_of(cluster, master):
@@ -32,7 +41,7 @@ async def _traffic_on(cluster):
     masters = dict.fromkeys(cluster.owner_of(slot) for slot in (0, 8_000, 16_383))
     keys = [key for master in masters for key in _keys_of(cluster, master)]
     assert len(keys) == MASTERS * KEYS_EACH
-    async with opened_redis(cluster.url) as store, traffic(store, keys) as running:
+    async with opened_redis(cluster.url) as store, traffic(store, keys, DEADLINE_SECONDS) as running:
         yield running
 
 

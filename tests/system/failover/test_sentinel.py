@@ -15,14 +15,23 @@ from tests.backends.redis.conformance import RedisConformance, opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
 from tests.support.redis import Sentinels
+from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.sentinel import MASTER_NAME
 from tests.support.servers import wait_for
 from tests.support.store_traffic import TABLE, traffic
 
 KEYS = [f"key-{number}" for number in range(8)]
-BACK_SECONDS = 2
+DEADLINE_SECONDS = 1.0
+"""Four times that of production: on a busy machine a server that is slow is not yet one that is gone."""
+BACK_SECONDS = 2 + DEADLINE_SECONDS
 """After the sentinels agree: an attempt to reach a master that is silent takes a second, the pause after it
 up to half a one. How long sentinels take is theirs: a vote without a winner costs them seconds."""
+
+
+@pytest.fixture(autouse=True)
+def deadlines():
+    with deadlines_of(DEADLINE_SECONDS):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,7 @@ class TestSentinel(RedisConformance):
 
 @pytest.mark.parametrize(("fault", "end"), [("kill", "start"), ("stop", "resume")])
 async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, master, fault, end):
-    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS, DEADLINE_SECONDS) as running:
         getattr(master, fault)()
         try:
             await running.until_failed()
@@ -72,7 +81,7 @@ async def test_a_master_that_is_gone_is_replaced_without_a_restart(sentinels, ma
 
 
 async def test_a_planned_failover_interrupts_calls_for_a_moment(sentinels, master):
-    async with opened_redis(sentinels.url) as store, traffic(store, KEYS) as running:
+    async with opened_redis(sentinels.url) as store, traffic(store, KEYS, DEADLINE_SECONDS) as running:
         await asyncio.to_thread(wait_for, lambda: _has_failed_over(sentinels, master), "no failover")
         await running.until_served()
     running.assert_faults_were_in_time()
@@ -114,7 +123,7 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
 
 async def test_one_sentinel_is_enough(sentinels, master):
     first, second, _ = sentinels.sentinels
-    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS, DEADLINE_SECONDS) as running:
         with _gone(first, second):
             await running.until_served()
             master.command("CLIENT", "KILL", "TYPE", "normal")
@@ -128,7 +137,7 @@ async def test_one_sentinel_is_enough(sentinels, master):
 async def test_without_sentinels_an_established_connection_serves_on_and_a_new_one_is_not_made(
     sentinels, master, caplog
 ):
-    async with opened_redis(sentinels.url) as early, traffic(early, KEYS) as running:
+    async with opened_redis(sentinels.url) as early, traffic(early, KEYS, DEADLINE_SECONDS) as running:
         with _gone(*sentinels.sentinels):
             late = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
             fault = await fault_of(late.entries.get(TABLE, "k"))
@@ -151,6 +160,7 @@ async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
         first.resume()
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sentinels):
     store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
     fault = await fault_of(store.entries.get(TABLE, "k"))
@@ -159,6 +169,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
     assert str(fault) == "the sentinels know no master of this name"
 
 
+@pytest.mark.usefixtures("long_deadlines")
 async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
     url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
     store = await open_backend(RedisSettings(url=url), SystemClock())
