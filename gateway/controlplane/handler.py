@@ -49,8 +49,8 @@ class ControlHandler:
         except BackendError as error:
             log.warning("the directory's store failed", extra={"fields": describe_exception(error)})
             answer = refuse(AuthUnavailable())
-        except Exception as fault:
-            report_exception(log, fault)
+        except Exception as error:
+            report_exception(log, error)
             answer = refuse(InternalError())
         return Response(answer)
 

@@ -77,8 +77,8 @@ class DataHandler:
             answer = refuse(refusal)
         except asyncio.CancelledError:
             answer = refuse(ShuttingDown())
-        except Exception as fault:
-            report_exception(log, fault)
+        except Exception as error:
+            report_exception(log, error)
             answer = refuse(InternalError())
         finally:
             self._in_flight.discard(request.task)

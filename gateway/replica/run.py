@@ -7,6 +7,7 @@ SIGHUP    hot reload: reads the configuration again, as a change of its files do
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -107,6 +108,8 @@ async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str
     for number in _ENDINGS:
         loop.add_signal_handler(number, signals.put_nowait, number)
     async with replica.running(), _watching(watch):
+        gc.collect()
+        gc.freeze()  # what was made until here lives as long as the process (D130)
         announce(replica.urls)
         first = await signals.get()
         for number in _ENDINGS:

@@ -104,3 +104,18 @@ async def test_a_replica_that_cannot_listen_leaves_nothing_running():
         with pytest.raises(CannotListen, match="in use"):
             async with run_gateway({"listen": {"control": {"port": port}}}):
                 pass
+
+
+def test_collections_of_garbage_leave_out_what_the_start_has_made(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(BASE))
+    program = (
+        "import atexit, gc; from gateway.cli.main import main; "
+        "atexit.register(lambda: print(gc.get_freeze_count())); main()"
+    )
+    command = [sys.executable, "-c", program, "serve", "--config", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert json.loads(process.stdout.readline())["listening"]
+        process.send_signal(signal.SIGINT)
+        frozen = process.stdout.read()
+    assert int(frozen) > 10_000
