@@ -115,7 +115,7 @@ def bind(
     """What a token of `table` stands for. Buckets of apps and of tables differ: a table id holds no slash."""
     budgets = [Budget(str(app.environment), app.requests_per_minute or default_limit)]
     if table.minute_limit is not None:
-        budgets.append(Budget(table.id, table.minute_limit))
+        budgets.insert(0, Budget(table.id, table.minute_limit))
     return Binding(
         environment=app.environment,
         app_type=app.type,

@@ -76,7 +76,7 @@ class TenantLabels(Struct, frozen=True, order=True, cache_hash=True):
 
 
 class Binding(Struct, frozen=True):
-    """What a table token resolves to. `budgets` are charged in order: environment, then table."""
+    """What a table token resolves to. `budgets` are charged in order: table, then environment (D42)."""
 
     environment: Environment
     app_type: str

@@ -141,19 +141,36 @@ async def test_a_lowered_limit_takes_effect_at_once(limit):
 
 
 async def test_a_full_table_is_refused_while_another_goes_on(limit):
-    small, other = grant(("env", 100), ("tbl_a", 2)), grant(("env", 100))
+    small, other = grant(("tbl_a", 2), ("env", 100)), grant(("env", 100))
     assert await admitted(limit, small, 10) == 2
     assert await admitted(limit, other, 10) == 10
 
 
-async def test_the_environment_is_charged_before_the_table(limit):
-    assert await admitted(limit, grant(("env", 5), ("tbl_a", 2)), 5) == 2
-    assert await admitted(limit, grant(("env", 5)), 5) == 0
+async def test_what_a_table_refuses_costs_the_environment_nothing(limit):
+    assert await admitted(limit, grant(("tbl_a", 2), ("env", 5)), 100) == 2
+    assert await admitted(limit, grant(("env", 5)), 5) == 3
 
 
-async def test_a_full_environment_does_not_charge_the_table(limit, faults):
-    await admitted(limit, grant(("env", 2), ("tbl_a", 50)), 10)
-    assert [bucket for _, bucket in faults.calls].count("tbl_a") == 2
+async def test_what_a_table_refuses_on_another_replica_costs_the_environment_nothing(clock, counters):
+    replicas = [ExactRateLimiter(counters, clock.monotonic_ms) for _ in range(2)]
+    assert [await admitted(replica, grant(("tbl_a", 2), ("env", 5)), 10) for replica in replicas] == [2, 0]
+    assert await admitted(replicas[0], grant(("env", 5)), 5) == 3
+
+
+async def test_a_flood_over_a_full_environment_asks_neither_counter(limit, faults):
+    """The environment's verdict is remembered, so a table's own budget is not spent on it either."""
+    await admitted(limit, grant(("tbl_a", 50), ("env", 2)), 1000)
+    assert [bucket for _, bucket in faults.calls] == ["tbl_a", "env"] * 3
+
+
+async def test_who_is_refused_by_both_is_told_the_later_end(clock, limit):
+    await admitted(limit, grant(("tbl_a", 1)), 2)
+    clock.advance(20_000)
+    await admitted(limit, grant(("env", 1)), 2)
+    both = grant(("tbl_a", 1), ("env", 1))
+    waits = (await refusal(limit, both)).retry_after_seconds
+    clock.advance(waits * 1000)
+    await limit.charge(both)
 
 
 async def test_buckets_do_not_share_a_window(limit):

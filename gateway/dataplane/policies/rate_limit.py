@@ -34,10 +34,10 @@ class ExactRateLimiter:
 
     async def charge(self, grant: Grant) -> None:
         """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
+        if self._closed_until_ms:
+            self._refuse_while_closed(grant.budgets)
         for budget in grant.budgets:
             asked_at_ms = self._now_ms()
-            if budget in self._closed_until_ms:
-                self._refuse_while_closed(budget, asked_at_ms)
             try:
                 charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
             except BackendError as error:
@@ -46,11 +46,16 @@ class ExactRateLimiter:
                 self._remember(budget, asked_at_ms + charge.closes_in_ms)
                 raise RateLimited(_whole_seconds(charge.closes_in_ms))
 
-    def _refuse_while_closed(self, budget: Budget, now_ms: int) -> None:
-        remaining_ms = self._closed_until_ms[budget] - now_ms
+    def _refuse_while_closed(self, budgets: tuple[Budget, ...]) -> None:
+        """All are asked for before any is charged: a flood over the last budget must not spend the first."""
+        closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in budgets)
+        if not closed_until_ms:
+            return
+        remaining_ms = closed_until_ms - self._now_ms()
         if remaining_ms > 0:
             raise RateLimited(_whole_seconds(remaining_ms))
-        del self._closed_until_ms[budget]
+        for budget in budgets:
+            self._closed_until_ms.pop(budget, None)
 
     def _remember(self, budget: Budget, closed_until_ms: int) -> None:
         if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
