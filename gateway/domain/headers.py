@@ -9,9 +9,12 @@ class Headers(dict[bytes, bytes]):
     """Values by lower-case name, without surrounding white space.
 
     Values of a repeated field are joined by commas, as signatures cover them; `repeated` names such fields.
+    `dropped` names those that were sent and are not accepted from whoever sent them.
     """
 
     __slots__ = ("repeated",)
+
+    dropped: Collection[bytes] = _NONE
 
     def __init__(self, fields: Collection[tuple[bytes, bytes]]) -> None:
         for field, value in fields:
@@ -26,8 +29,9 @@ class Headers(dict[bytes, bytes]):
 
     def without(self, *names: bytes) -> "Headers":
         """The same fields, as if the named ones had not been sent."""
-        rest = Headers([(name, value) for name, value in self.items() if name not in names])
+        rest = _PartOfHeaders([(name, value) for name, value in self.items() if name not in names])
         rest.repeated = self.repeated.difference(names)
+        rest.dropped = self.keys() & names
         return rest
 
     def _join(self, fields: Collection[tuple[bytes, bytes]]) -> None:
@@ -36,3 +40,9 @@ class Headers(dict[bytes, bytes]):
             values.setdefault(field.lower(), []).append(value.strip())
         self.update((name, b",".join(each)) for name, each in values.items())
         self.repeated = frozenset(name for name, each in values.items() if len(each) > 1)
+
+
+class _PartOfHeaders(Headers):
+    """Headers that know what was dropped: the many of which nothing is need no room for it."""
+
+    __slots__ = ("dropped",)

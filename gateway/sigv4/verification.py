@@ -122,14 +122,18 @@ def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]
     try:
         values = tuple(map(headers.__getitem__, signed.names))
     except KeyError as unsent:
-        name = _echo(unsent.args[0])
-        raise IncompleteSignature(f"'{name}' is listed in SignedHeaders but was not sent.") from None
+        raise _signed_without_value(unsent.args[0], headers) from None
     if b"\n".join(headers).count(AMZ) > signed.amz_count:  # so it occurs in a name that is not signed
         _check_unsigned(headers, headers.keys() - signed.names)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
         raise IncompleteSignature("X-Amz-Content-Sha256 must be the hash of the body.")
     return values
+
+
+def _signed_without_value(name: bytes, headers: Headers) -> IncompleteSignature:
+    reason = "was not sent" if name not in headers.dropped else "is not accepted from this address"
+    return IncompleteSignature(f"'{_echo(name)}' is listed in SignedHeaders but {reason}.")
 
 
 def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:

@@ -92,6 +92,20 @@ async def test_headers_of_an_impostor_are_dropped_and_the_signature_counts(gatew
     assert (await wire.send(gateway)).status == 200
 
 
+@pytest.mark.parametrize("name", [CALLER, PROOF])
+async def test_a_signed_header_that_only_the_proxy_may_send_is_told_to_be_not_accepted(gateway, name):
+    reply = await signed(gateway, headers={name: "anything"}).send(gateway)
+    assert_refused(reply, *INCOMPLETE)
+    assert reply.json["message"] == (
+        f"'{name.lower()}' is listed in SignedHeaders but is not accepted from this address."
+    )
+
+
+async def test_a_signed_header_of_the_proxy_that_was_not_sent_is_told_to_be_missing(gateway):
+    wire = signed(gateway, headers={CALLER: "anything"}).drop(CALLER)
+    assert "was not sent" in (await wire.send(gateway)).json["message"]
+
+
 async def test_an_impostor_cannot_borrow_an_approved_role_for_a_bad_signature(gateway):
     wire = signed(gateway, signer=gateway.signer.but(secret_access_key="wrong")).add(CALLER, ROLE)
     assert_refused(await wire.send(gateway), "signature_mismatch", "InvalidSignatureException")
