@@ -1,13 +1,13 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
 from importlib.util import find_spec
-from ipaddress import ip_address, ip_network
 
 from gateway.config.apps import check_apps
+from gateway.config.callers import check_callers
 from gateway.config.certificates import check_certificate
-from gateway.config.problems import Problems, repeats
+from gateway.config.dangers import check_dangers
+from gateway.config.problems import Problems
 from gateway.config.settings import Settings
-from gateway.credentials.keyring import ApprovedRoles
 from gateway.domain.rules import BEARER_TOKEN
 
 _TRACING_MODULES = (
@@ -21,21 +21,13 @@ _TRACING_MODULES = (
 def find_contradictions(settings: Settings, problems: Problems) -> None:
     """Note every contradiction."""
     _check_listeners(settings, problems)
-    _check_signature(settings, problems)
-    _check_credentials(settings, problems)
+    check_callers(settings, problems)
+    check_dangers(settings, problems)
     _check_limits(settings, problems)
     _check_stores(settings, problems)
     if settings.tracing is not None and not _is_tracing_installed():
         problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
     check_apps(settings, problems)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a listener on `host`."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _check_listeners(settings: Settings, problems: Problems) -> None:
@@ -51,38 +43,6 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
     for index, token in enumerate(settings.control.tokens):
         if not BEARER_TOKEN.fullmatch(token.encode()):
             problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
-
-
-def _check_signature(settings: Settings, problems: Problems) -> None:
-    signature = settings.signature
-    if signature.mode == "off" and not signature.allow_public and not is_loopback(settings.listen.data.host):
-        problems.add(
-            "signature.mode",
-            "off needs a loopback listen.data.host, or signature.allow_public: true",
-        )
-
-
-def _check_credentials(settings: Settings, problems: Problems) -> None:
-    credentials = settings.signature.credentials
-    roles = ApprovedRoles(settings.signature.approved_roles)
-    path = "signature.credentials"
-    for index, credential in enumerate(credentials.static):
-        if not roles.approves(credential.role):
-            problems.add(f"{path}.static[{index}].role", "is not one of signature.approved_roles")
-    for index in repeats([credential.access_key_id for credential in credentials.static]):
-        problems.add(f"{path}.static[{index}].access_key_id", "is given more than once")
-    proxy = credentials.trusted_proxy
-    if proxy is None:
-        return
-    if proxy.secret is None and not proxy.networks:
-        problems.add(f"{path}.trusted_proxy", "needs a secret, networks, or both")
-    if proxy.caller_header.lower() == proxy.secret_header.lower():
-        problems.add(f"{path}.trusted_proxy.secret_header", "is the same as caller_header")
-    for index, network in enumerate(proxy.networks):
-        try:
-            ip_network(network)
-        except ValueError:
-            problems.add(f"{path}.trusted_proxy.networks[{index}]", "expected a network like 10.0.0.0/8")
 
 
 def _check_limits(settings: Settings, problems: Problems) -> None:

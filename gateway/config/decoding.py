@@ -22,7 +22,7 @@ def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     if tree is None and NoneType in kinds:
         return None
     kinds = tuple(each for each in kinds if each is not NoneType)
-    kind = kinds[0]
+    kind = next((each for each in kinds if _is_list(each) == isinstance(tree, list)), kinds[0])
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if get_origin(bare) is list:
         return _decode_list(kind, bare, tree, path, problems)
@@ -31,6 +31,11 @@ def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     if isinstance(bare, type) and issubclass(bare, Struct):
         return _decode_section(kinds, tree, path, problems)
     return _decode_scalar(kind, tree, path, problems)
+
+
+def _is_list(kind: Any) -> bool:
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return get_origin(bare) is list
 
 
 def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, problems: Problems) -> Any:

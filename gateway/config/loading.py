@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
 from gateway.config.interpolation import Outside, Read, interpolate, read_text
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
-from gateway.config.settings import ControlSettings, Settings
+from gateway.config.settings import Settings
 from gateway.config.strict_yaml import read_yaml
 
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
@@ -45,9 +45,11 @@ def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Sett
         settings = decode(Settings, tree, "", problems)
     except RecursionError:  # by depth, or by an alias of a mapping inside itself
         raise InvalidConfiguration([Problem("(file)", "is nested too deeply")]) from None
+    if settings is not None:
+        settings = _with_default_control_token(settings, environ)
     _add_contradictions(settings, tree, problems)
     problems.raise_any()
-    return _with_default_control_token(settings, environ)
+    return cast(Settings, settings)
 
 
 def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
@@ -76,7 +78,8 @@ def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) 
     token = environ.get(_CONTROL_TOKEN_VARIABLE)
     if settings.control.tokens or not token:
         return settings
-    return msgspec.structs.replace(settings, control=ControlSettings(tokens=[token]))
+    control = msgspec.structs.replace(settings.control, tokens=[token])
+    return msgspec.structs.replace(settings, control=control)
 
 
 class ConfigurationFile:

@@ -19,6 +19,7 @@ from gateway.domain.rules import (
     Name,
     OverlapSeconds,
     Region,
+    Secret,
     SessionSeconds,
     TableCount,
     TableName,
@@ -72,11 +73,12 @@ class ListenSettings(Section, frozen=True):
 
 class ControlSettings(Section, frozen=True):
     tokens: list[Text] = field(default_factory=list)
+    allow_insecure: bool = False
 
 
 class StaticCredential(Section, frozen=True):
     access_key_id: AccessKeyId
-    secret_access_key: Text
+    secret_access_key: Secret
     role: Text
 
 
@@ -88,8 +90,13 @@ class SessionSettings(Section, frozen=True):
 class TrustedProxySettings(Section, frozen=True):
     caller_header: HeaderName = "X-KVS-Caller-Arn"
     secret_header: HeaderName = "X-KVS-Proxy-Secret"  # noqa: S105 - a name
-    secret: Annotated[str, Meta(min_length=16)] | None = None
+    secret: Secret | Annotated[list[Secret], Meta(min_length=1)] | None = None
     networks: list[Text] = field(default_factory=list)
+
+    @property
+    def secrets(self) -> list[str]:
+        """All that are accepted; none if only networks are asked for."""
+        return [self.secret] if isinstance(self.secret, str) else self.secret or []
 
 
 class CredentialSettings(Section, frozen=True):

@@ -17,14 +17,22 @@ Network = IPv4Network | IPv6Network
 
 
 class TrustedProxy:
-    """At least one of `secret` and `networks` must be given; header names are lower-case."""
+    """At least one of `secrets` and `networks` must be given; any of the secrets will do (D153).
+
+    Header names are lower-case.
+    """
 
     def __init__(
-        self, *, caller_header: bytes, secret_header: bytes, secret: bytes | None, networks: Sequence[Network]
+        self,
+        *,
+        caller_header: bytes,
+        secret_header: bytes,
+        secrets: Sequence[bytes],
+        networks: Sequence[Network],
     ) -> None:
         self._caller_header = caller_header
         self._secret_header = secret_header
-        self._secret = secret
+        self._secrets = secrets
         self._networks = networks
 
     def vouched_caller(self, headers: Headers, peer: str) -> Caller | None:
@@ -43,9 +51,10 @@ class TrustedProxy:
         return headers.without(self._caller_header, self._secret_header)
 
     def _is_trusted(self, headers: Headers, peer: str) -> bool:
-        if self._secret is not None:
+        if self._secrets:
             sent = headers.get(self._secret_header) or b""
-            if not hmac.compare_digest(sent, self._secret):
+            matches = [hmac.compare_digest(sent, secret) for secret in self._secrets]
+            if not any(matches):
                 return False
         return not self._networks or self._is_inside(_address(peer))
 

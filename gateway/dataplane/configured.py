@@ -61,6 +61,6 @@ def _proxy(settings: TrustedProxySettings | None) -> TrustedProxy | None:
     return TrustedProxy(
         caller_header=settings.caller_header.lower().encode(),
         secret_header=settings.secret_header.lower().encode(),
-        secret=None if settings.secret is None else settings.secret.encode(),
+        secrets=[secret.encode() for secret in settings.secrets],
         networks=[ip_network(network) for network in settings.networks],
     )

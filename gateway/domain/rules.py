@@ -47,6 +47,11 @@ Role = Annotated[str, Meta(max_length=2048)]
 BEARER_TOKEN = re.compile(rb"[!-~\x80-\xff]+")
 """Control tokens and table tokens that a header carries unchanged: no blanks, no control characters."""
 
+SECRET_CHARACTERS = 16
+"""The fewest that a configured secret may have; how random they are is the operator's to see to."""
+
+Secret = Annotated[str, Meta(min_length=SECRET_CHARACTERS)]
+
 CONTROL_BODY_BYTES = 65_536
 """The largest body of a control-plane request."""
 

@@ -17,6 +17,7 @@ from backends.background import Background
 from backends.clock import Clock
 from gateway.config.certificates import UnusableCertificate
 from gateway.config.contradictions import find_contradictions
+from gateway.config.dangers import warn_of_dangers
 from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration, Problems
 from gateway.config.settings import Settings
@@ -57,7 +58,7 @@ class Reload:
         metrics: ServiceMetrics,
         clock: Clock,
     ) -> None:
-        self.settings = settings
+        self._use(settings)
         self._parts = parts
         self._stores = stores
         self._clock = clock
@@ -97,10 +98,14 @@ class Reload:
         def apply() -> list[str]:
             for apply_part in prepared:
                 apply_part()
-            self.settings = settings
+            self._use(settings)
             return self._needs_restart(read)
 
         return apply
+
+    def _use(self, settings: Settings) -> None:
+        self.settings = settings
+        warn_of_dangers(settings)
 
     def _needs_restart(self, read: Settings) -> list[str]:
         applied = _STORES if self._stores.apply(read) else ()

@@ -93,9 +93,13 @@ def test_one_port_on_two_addresses_is_not_a_contradiction():
 
 
 def test_the_command_lines_variable_is_the_control_token_where_none_is_configured():
-    assert parse("region: x", {"KVS_CONTROL_TOKEN": "from-outside"}).control.tokens == ["from-outside"]
+    assert parse("region: x", {"KVS_CONTROL_TOKEN": "control-token-from-outside"}).control.tokens == [
+        "control-token-from-outside"
+    ]
 
 
 def test_a_configured_control_token_is_not_replaced_by_the_command_lines_variable():
-    text = "region: x\ncontrol: {tokens: [configured]}"
-    assert parse(text, {"KVS_CONTROL_TOKEN": "from-outside"}).control.tokens == ["configured"]
+    text = "region: x\ncontrol: {tokens: [a-configured-token]}"
+    assert parse(text, {"KVS_CONTROL_TOKEN": "control-token-from-outside"}).control.tokens == [
+        "a-configured-token"
+    ]

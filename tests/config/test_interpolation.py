@@ -10,8 +10,8 @@ from gateway.config.problems import InvalidConfiguration
 INTERPOLATED = Path(__file__).with_name("good") / "interpolated.yaml"
 
 
-def _token(text: str, **environ: str) -> str:
-    return parse(f"region: x\ncontrol: {{tokens: ['{text}']}}", environ).control.tokens[0]
+def _text(text: str, **environ: str) -> str:
+    return parse(f"region: x\nsignature: {{approved_roles: ['{text}']}}", environ).signature.approved_roles[0]
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def _token(text: str, **environ: str) -> str:
     ],
 )
 def test_a_string_stands_for_what_the_environment_says(text, environ, value):
-    assert _token(text, **environ) == value
+    assert _text(text, **environ) == value
 
 
 def test_a_string_may_stand_for_a_mounted_file(tmp_path):
     (tmp_path / "token").write_text("mounted-secret\n")
-    assert _token(f"file:{tmp_path}/token") == "mounted-secret"
+    assert _text(f"file:{tmp_path}/token") == "mounted-secret"
 
 
 def test_only_the_line_break_at_the_end_of_a_file_is_not_part_of_the_secret(tmp_path):
@@ -47,12 +47,12 @@ def test_only_the_line_break_at_the_end_of_a_file_is_not_part_of_the_secret(tmp_
 
 def test_the_files_name_may_come_from_the_environment(tmp_path):
     (tmp_path / "token").write_text("mounted-secret")
-    assert _token("file:${FOLDER}/token", FOLDER=str(tmp_path)) == "mounted-secret"
+    assert _text("file:${FOLDER}/token", FOLDER=str(tmp_path)) == "mounted-secret"
 
 
 def test_what_a_file_holds_is_not_interpolated_again(tmp_path):
     (tmp_path / "token").write_text("${NAME}")
-    assert _token(f"file:{tmp_path}/token", NAME="secret") == "${NAME}"
+    assert _text(f"file:{tmp_path}/token", NAME="secret") == "${NAME}"
 
 
 def test_numbers_and_switches_may_come_from_the_environment():
@@ -70,7 +70,7 @@ def test_numbers_and_switches_may_come_from_defaults():
 
 
 def test_a_string_of_digits_from_the_environment_stays_a_string_where_one_is_wanted():
-    assert _token("${NAME}", NAME="123456") == "123456"
+    assert _text("${NAME}", NAME="123456") == "123456"
 
 
 @pytest.mark.parametrize("port", ["eighty", "-1", "65536", "80.5", "true"])

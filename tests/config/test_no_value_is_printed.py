@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.config.loading import parse
 from gateway.config.problems import InvalidConfiguration
 
-CANARY = "canary-7f3a"
+CANARY = "canary-7f3a-4d2e"
 FULL = yaml.safe_load((Path(__file__).with_name("good") / "everything.yaml").read_text())
 SHAPES = [
     CANARY,

@@ -106,10 +106,11 @@ async def test_two_authorization_headers_are_refused_even_if_both_are_right(gate
 
 
 async def test_each_configured_token_manages():
-    async with run_gateway({"control": {"tokens": ["one", "two"]}}) as gateway:
-        for token in ("one", "two"):
+    tokens = ["first-control-token", "second-control-token"]
+    async with run_gateway({"control": {"tokens": tokens}}) as gateway:
+        for token in tokens:
             assert (await gateway.manage("GET", APPS, token=token)).status == 200
-        assert (await gateway.manage("GET", APPS, token="one,two")).status == 401
+        assert (await gateway.manage("GET", APPS, token=",".join(tokens))).status == 401
 
 
 async def test_without_a_configured_token_nobody_manages():

@@ -92,8 +92,10 @@ async def test_no_log_line_holds_a_token_or_a_secret(gateway, caplog):
 
 
 async def test_the_line_tells_which_of_several_control_tokens_was_used(caplog):
-    async with run_gateway({"control": {"tokens": ["one", "two"]}}) as gateway:
-        await gateway.manage("PUT", BLOG, {"type": "api"}, token="two")
+    async with run_gateway(
+        {"control": {"tokens": ["first-control-token", "second-control-token"]}}
+    ) as gateway:
+        await gateway.manage("PUT", BLOG, {"type": "api"}, token="second-control-token")
     assert _lines(caplog)[0]["control_token"] == 2
 
 

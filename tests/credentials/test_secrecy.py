@@ -19,7 +19,10 @@ PROXY_SECRET = "the-secret-of-the-proxy"
 KNOWN = (SECRET, MASTER_KEY, TABLE_TOKEN, OTHER_TABLE_TOKEN, CONTROL_TOKEN, PROXY_SECRET)
 CHANGES = {
     "logging": {"access": 1.0, "level": "debug"},
-    "signature": {"credentials": {"trusted_proxy": {"secret": PROXY_SECRET}}},
+    "signature": {
+        "approved_roles": ["arn:aws:iam::123456789012:role/managed-app-*"],
+        "credentials": {"trusted_proxy": {"secret": PROXY_SECRET}},
+    },
 }
 
 

@@ -21,7 +21,8 @@ INCOMPLETE = ("incomplete_signature", "IncompleteSignatureException")
 
 
 def behind_proxy(**proxy):
-    return run_gateway({"signature": {"credentials": {"trusted_proxy": proxy}}})
+    roles = ["arn:aws:iam::123456789012:role/managed-app-*"]
+    return run_gateway({"signature": {"approved_roles": roles, "credentials": {"trusted_proxy": proxy}}})
 
 
 @pytest.fixture
@@ -64,6 +65,14 @@ async def test_a_caller_of_another_role_is_not_authorized(gateway, arn):
 )
 async def test_who_does_not_know_the_secret_is_not_believed(gateway, secret):
     assert_refused(await vouch(gateway, secret=secret), *MISSING)
+
+
+async def test_any_of_several_secrets_is_believed_and_nothing_else():
+    secrets = [SECRET, "another-secret-of-the-proxy"]
+    async with behind_proxy(secret=secrets) as gateway:
+        assert [(await vouch(gateway, secret=each)).status for each in secrets] == [200, 200]
+        for wrong in ("".join(secrets), ",".join(secrets), secrets[1][:-1], ""):
+            assert_refused(await vouch(gateway, secret=wrong), *MISSING)
 
 
 async def test_the_secret_without_a_caller_is_no_signature(gateway):
@@ -183,7 +192,7 @@ async def test_without_a_trusted_proxy_its_headers_mean_nothing():
 )
 def test_a_peer_counts_by_its_address(peer, is_believed):
     networks = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
-    proxy = TrustedProxy(caller_header=b"a", secret_header=b"b", secret=None, networks=networks)
+    proxy = TrustedProxy(caller_header=b"a", secret_header=b"b", secrets=[], networks=networks)
     caller = proxy.vouched_caller(Headers([(b"a", ROLE.encode())]), peer)
     assert (caller is not None) is is_believed
 

@@ -88,10 +88,10 @@ async def test_a_static_secret_that_is_replaced_stops_signing(tmp_path):
     async with watching(tmp_path) as watched:
         gateway = watched.gateway
         assert (await gateway.get("k")).status == 200
-        key = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "replaced", "role": ROLE}
+        key = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "the-secret-replaced", "role": ROLE}
         await watched.reload(signature={"credentials": {"static": [key]}})
         assert (await gateway.get("k")).error == "signature_mismatch"
-        assert (await gateway.get("k", signer=Signer("AKIDEXAMPLE", "replaced"))).status == 200
+        assert (await gateway.get("k", signer=Signer("AKIDEXAMPLE", "the-secret-replaced"))).status == 200
 
 
 async def test_a_master_key_rotates_without_a_moment_in_which_a_session_fails(tmp_path):
@@ -105,6 +105,25 @@ async def test_a_master_key_rotates_without_a_moment_in_which_a_session_fails(tm
         await watched.reload(**sessions(new))
         assert (await gateway.get("k", signer=first)).error == "invalid_credentials"
         assert (await gateway.get("k", signer=second)).status == 200
+
+
+async def test_a_secret_of_the_proxy_rotates_without_a_refused_call(tmp_path):
+    old, new = "the-old-secret-of-the-proxy", "the-new-secret-of-the-proxy"
+
+    def proxy(*secrets: str):
+        roles = ["arn:aws:iam::123456789012:role/managed-app-*"]
+        return {"approved_roles": roles, "credentials": {"trusted_proxy": {"secret": [*secrets]}}}
+
+    async def status(secret: str) -> int:
+        fields = {"X-KVS-Caller-Arn": ROLE, "X-KVS-Proxy-Secret": secret}
+        return (await watched.gateway.get("k", signer=None, headers=fields)).status
+
+    async with watching(tmp_path, signature=proxy(old)) as watched:
+        assert [await status(old), await status(new)] == [200, 403]
+        await watched.reload(signature=proxy(old, new))
+        assert [await status(old), await status(new)] == [200, 200]
+        await watched.reload(signature=proxy(new))
+        assert [await status(old), await status(new)] == [403, 200]
 
 
 async def test_a_role_that_is_no_longer_approved_is_refused(tmp_path):

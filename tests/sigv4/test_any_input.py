@@ -25,7 +25,10 @@ POLICY = SignaturePolicy(
     keyring=Keyring({"AKIDEXAMPLE": AccessKey(b"test-secret-access-key", Caller(ROLE))}, SESSIONS),
     roles=ApprovedRoles(["arn:aws:iam::*:role/managed-app-*"]),
     proxy=TrustedProxy(
-        caller_header=b"x-kvs-caller-arn", secret_header=b"x-kvs-proxy-secret", secret=b"0" * 32, networks=()
+        caller_header=b"x-kvs-caller-arn",
+        secret_header=b"x-kvs-proxy-secret",
+        secrets=[b"0" * 32],
+        networks=(),
     ),
     clock=FakeClock(NOW_SECONDS * 1000),
 )

@@ -53,11 +53,11 @@ async def test_the_signature_of_another_request_is_a_mismatch(gateway):
 
 async def test_each_static_key_has_its_own_secret():
     keys = [
-        {"access_key_id": f"AKID{number}", "secret_access_key": f"secret-{number}", "role": ROLE}
+        {"access_key_id": f"AKID{number}", "secret_access_key": f"secret-access-key-{number}", "role": ROLE}
         for number in range(2)
     ]
     async with run_gateway({"signature": {"credentials": {"static": keys}}}) as gateway:
-        first = gateway.signer.but(access_key_id="AKID0", secret_access_key="secret-0")
+        first = gateway.signer.but(access_key_id="AKID0", secret_access_key="secret-access-key-0")
         assert (await gateway.put("k", 1, signer=first)).status == 200
         assert_refused(await gateway.put("k", 1, signer=first.but(access_key_id="AKID1")), *MISMATCH)
 

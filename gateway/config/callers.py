@@ -1,0 +1,82 @@
+"""Contradictions in `signature.credentials`: callers that nobody approves, proxies that anybody could be."""
+
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from gateway.config.problems import Problems, repeats
+from gateway.config.settings import Settings, TrustedProxySettings
+from gateway.credentials.keyring import ApprovedRoles
+from gateway.domain.rules import BEARER_TOKEN
+
+_PATH = "signature.credentials"
+_PROXY = f"{_PATH}.trusted_proxy"
+
+_OTHER_MEANING = re.compile(
+    r"(accept|access-control|content|if|proxy|sec|x-amzn?|x-forwarded)-.*"
+    r"|accept|authorization|cache-control|connection|cookie|date|expect|forwarded|from|host|keep-alive|max-forwards"
+    r"|origin|pragma|priority|range|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-real-ip"
+    r"|traceparent|tracestate|x-kvs-authorization|x-request-id"
+)
+"""Fields that clients, proxies or this gateway use for something else: what clients send in them passes
+through a proxy, or is what the gateway itself has to read."""
+
+_SHORTEST_PREFIX = {4: 8, 6: 7}
+"""Of the largest private networks, 10.0.0.0/8 and fc00::/7."""
+
+_ACCOUNT = re.compile(r"[0-9]{12}")
+
+
+def check_callers(settings: Settings, problems: Problems) -> None:
+    """Note every contradiction of the sources of callers' credentials."""
+    credentials = settings.signature.credentials
+    roles = ApprovedRoles(settings.signature.approved_roles)
+    for index, credential in enumerate(credentials.static):
+        if not roles.approves(credential.role):
+            problems.add(f"{_PATH}.static[{index}].role", "is not one of signature.approved_roles")
+    for index in repeats([credential.access_key_id for credential in credentials.static]):
+        problems.add(f"{_PATH}.static[{index}].access_key_id", "is given more than once")
+    if credentials.trusted_proxy is not None:
+        _check_headers(credentials.trusted_proxy, problems)
+        _check_trust(credentials.trusted_proxy, problems)
+        _check_accounts(settings.signature.approved_roles, problems)
+
+
+def _check_headers(proxy: TrustedProxySettings, problems: Problems) -> None:
+    for key, name in (("caller_header", proxy.caller_header), ("secret_header", proxy.secret_header)):
+        if _OTHER_MEANING.fullmatch(name.lower()):
+            problems.add(f"{_PROXY}.{key}", "is a header with another meaning")
+    if proxy.caller_header.lower() == proxy.secret_header.lower():
+        problems.add(f"{_PROXY}.secret_header", "is the same as caller_header")
+
+
+def _check_trust(proxy: TrustedProxySettings, problems: Problems) -> None:
+    if not proxy.secrets and not proxy.networks:
+        problems.add(_PROXY, "needs a secret, networks, or both")
+    for index, secret in enumerate(proxy.secrets):
+        if not BEARER_TOKEN.fullmatch(secret.encode()):
+            place = f"[{index}]" if isinstance(proxy.secret, list) else ""
+            problems.add(f"{_PROXY}.secret{place}", "holds a blank or a control character")
+    for index, text in enumerate(proxy.networks):
+        network = _network(text)
+        if network is None:
+            problems.add(f"{_PROXY}.networks[{index}]", "expected a network like 10.0.0.0/8")
+        elif not proxy.secrets and network.prefixlen < _SHORTEST_PREFIX[network.version]:
+            problems.add(f"{_PROXY}.networks[{index}]", "is too large to be trusted without a secret")
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text)
+    except ValueError:
+        return None
+
+
+def _check_accounts(patterns: list[str], problems: Problems) -> None:
+    """A proxy vouches for whoever IAM knows, and anyone can name a role of an own account (D152)."""
+    for index, pattern in enumerate(patterns):
+        parts = pattern.split(":")
+        if len(parts) < 6 or not _ACCOUNT.fullmatch(parts[4]):
+            problems.add(
+                f"signature.approved_roles[{index}]",
+                "needs an account of 12 digits, because trusted_proxy vouches for callers of any account",
+            )

@@ -1,0 +1,112 @@
+"""Settings that would let in who should stay out: mistakes, unless a key says that it is meant so (D150).
+
+What such a key allows is named when the gateway starts, so that nobody has to know what it stands for.
+"""
+
+import logging
+from collections.abc import Iterator
+from hashlib import sha256
+from ipaddress import ip_address
+
+from msgspec import Struct
+
+from gateway.config.problems import Problems
+from gateway.config.settings import DeclaredTable, Settings
+from gateway.domain.rules import SECRET_CHARACTERS
+
+log = logging.getLogger("kvs.config")
+
+PUBLISHED = frozenset({
+    "dev-control-token",
+    "dev-secret-access-key",
+    "dev-session-master-key-of-32-characters",
+    "kvs_5MiFe5L2EwnHr14WpWpClsHJaCp33ti3KOx22Qzlo7O1vHjlC",
+})  # fmt: skip
+"""The secrets in `config.example.yaml`, which everybody can read."""
+
+_PUBLISHED_SHA256 = frozenset(sha256(secret.encode()).hexdigest() for secret in PUBLISHED)
+
+_IS_PUBLISHED = "is a published development value, for loopback listeners only"
+_IS_SHORT = f"is shorter than {SECRET_CHARACTERS} characters"
+
+
+class Danger(Struct, frozen=True):
+    """A dangerous setting, and the key that allows it."""
+
+    path: str
+    problem: str
+    allowed_by: str
+    is_allowed: bool
+
+
+def find_dangers(settings: Settings) -> Iterator[Danger]:
+    """Everything dangerous, allowed or not."""
+    for path, problem in _of_control(settings):
+        yield Danger(path, problem, "control.allow_insecure", settings.control.allow_insecure)
+    if not is_loopback(settings.listen.data.host):
+        for path, problem in _of_public_calls(settings):
+            yield Danger(path, problem, "signature.allow_public", settings.signature.allow_public)
+
+
+def check_dangers(settings: Settings, problems: Problems) -> None:
+    """Note what is dangerous and not allowed."""
+    for danger in find_dangers(settings):
+        if not danger.is_allowed:
+            problems.add(danger.path, f"{danger.problem}; {danger.allowed_by}: true allows that")
+
+
+def warn_of_dangers(settings: Settings) -> None:
+    """One line for each dangerous setting that is allowed."""
+    for danger in find_dangers(settings):
+        if danger.is_allowed:
+            fields = {"path": danger.path, "problem": danger.problem, "allowed_by": danger.allowed_by}
+            log.warning("a dangerous setting is allowed", extra={"fields": fields})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a listener on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
+    is_public = not is_loopback(settings.listen.control.host)
+    if is_public:
+        yield (
+            "listen.control.host",
+            "is not loopback, and control tokens would cross the network in the clear",
+        )
+    for index, token in enumerate(settings.control.tokens):
+        if is_public and token in PUBLISHED:
+            yield f"control.tokens[{index}]", _IS_PUBLISHED
+        if len(token) < SECRET_CHARACTERS:
+            yield f"control.tokens[{index}]", _IS_SHORT
+
+
+def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Of a data listener that others reach."""
+    if settings.signature.mode == "off":
+        yield "signature.mode", "is off, and whoever reaches listen.data.host is a caller"
+    credentials = settings.signature.credentials
+    for index, credential in enumerate(credentials.static):
+        if credential.secret_access_key in PUBLISHED:
+            yield f"signature.credentials.static[{index}].secret_access_key", _IS_PUBLISHED
+    for index, key in enumerate(credentials.session.master_keys if credentials.session else ()):
+        if key in PUBLISHED:
+            yield f"signature.credentials.session.master_keys[{index}]", _IS_PUBLISHED
+    for app_index, app in enumerate(settings.apps):
+        for index, table in enumerate(app.tables):
+            yield from _of_public_table(table, f"apps[{app_index}].tables[{index}]")
+
+
+def _of_public_table(table: DeclaredTable, path: str) -> Iterator[tuple[str, str]]:
+    if table.token_sha256 in _PUBLISHED_SHA256:
+        yield f"{path}.token_sha256", _IS_PUBLISHED
+    if table.token is None:
+        return
+    if table.token in PUBLISHED:
+        yield f"{path}.token", _IS_PUBLISHED
+    if len(table.token) < SECRET_CHARACTERS:
+        yield f"{path}.token", _IS_SHORT
