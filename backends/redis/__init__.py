@@ -8,7 +8,8 @@ deadlines   how long a reply may take, and how an overdue one is noticed
 connection  one socket that all calls share
 dialing     from an address to an open connection: TLS, credentials, database
 server      one server, kept connected, behind a deadline, a circuit breaker and a limit on calls in flight
-discovery   asks sentinels for the master, and cluster nodes for the owners of slots
+discovery   what sentinels say of the master, and cluster nodes of the owners of slots
+sentinels   the master that most sentinels name, left when they name another
 slots       the map of a cluster, kept fresh
 cluster     calls of a cluster: redirections, the gap between two masters
 topology    which server runs a command or a script

@@ -17,9 +17,9 @@ from backends.redis.commands import Keys, pack
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
-from backends.redis.discovery import find_master
 from backends.redis.entries import RedisEntryStore
 from backends.redis.records import RedisRecordStore
+from backends.redis.sentinels import MasterBySentinels, Sentinels
 from backends.redis.server import Server
 from backends.redis.settings import RedisSettings
 from backends.redis.slots import SlotMap
@@ -88,15 +88,8 @@ def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topo
     async def connect(address: Address) -> Connection:
         return await dial(address, access())
 
-    async def connect_to_sentinel(address: Address) -> Connection:
-        return await dial(address, Access("", "", 0, access().tls))
-
     async def dial_at(address: Address) -> tuple[Address, Connection]:
         return address, await dial(address, access(), warn_of_eviction)
-
-    async def dial_master() -> tuple[Address, Connection]:
-        address = await find_master(url.master, url.addresses, connect_to_sentinel)
-        return address, await dial(address, access(), refuse_replica, warn_of_eviction)
 
     new_breaker = partial(Breaker, clock.monotonic_ms)
     match url.layout:
@@ -104,8 +97,23 @@ def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topo
             (address,) = url.addresses
             return OneMaster(Server(str(address), partial(dial_at, address), new_breaker()))
         case Layout.SENTINEL:
-            return OneMaster(Server(f"master {url.master}", dial_master, new_breaker()))
+            return _by_sentinels(url, access, new_breaker)
         case Layout.CLUSTER:
             return ClusterOfMasters(SlotMap(url.addresses, connect, dial_at, new_breaker))
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _by_sentinels(
+    url: RedisUrl, access: Callable[[], Access], new_breaker: Callable[[], Breaker]
+) -> MasterBySentinels:
+    async def dial_sentinel(address: Address) -> tuple[Address, Connection]:
+        return address, await dial(address, Access("", "", 0, access().tls))
+
+    async def dial_master() -> tuple[Address, Connection]:
+        address = await sentinels.find_master()
+        return address, await dial(address, access(), refuse_replica, warn_of_eviction)
+
+    each = [Server(f"sentinel {at}", partial(dial_sentinel, at), new_breaker()) for at in url.addresses]
+    sentinels = Sentinels(url.master, each)
+    return MasterBySentinels(Server(f"master {url.master}", dial_master, new_breaker()), sentinels)

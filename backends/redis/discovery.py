@@ -1,12 +1,16 @@
-"""Which server is the master (D98), which nodes own the slots (D97): asked of sentinels and cluster nodes."""
+"""What sentinels say of the master (D98), and cluster nodes of the owners of slots (D97)."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from functools import partial
-from typing import Any, TypeVar
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
 import hiredis
+from msgspec import Struct
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.redis.commands import SLOTS, pack
@@ -15,38 +19,47 @@ from backends.redis.deadlines import DEADLINE_SECONDS, deadline
 from backends.redis.replies import NOT_REDIS, error_of
 from backends.redis.url import Address
 
+CLUSTER_SLOTS = pack("CLUSTER", "SLOTS")
+
 Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 
-Owners = list[Address | None]
-"""The master of each slot of a cluster; None where a slot has none."""
-
-Found = TypeVar("Found")
+View = list[tuple[int, int, Address]]
+"""Which master serves which slots, as one node sees it: first and last slot, the master; in order."""
 
 
-async def find_master(name: str, sentinels: Iterable[Address], connect: Connect) -> Address:
-    """Where the master is, by the first of `sentinels` that knows. Raises BackendError."""
-    return await _ask_each(sentinels, connect, partial(_master, name), "no sentinel answers")
+class Share(Struct, frozen=True):
+    """A range of slots and the master that most views name for it; `is_agreed`: more than half of them do."""
+
+    first: int
+    last: int
+    master: Address
+    is_agreed: bool
 
 
-async def find_owners(nodes: Iterable[Address], connect: Connect) -> Owners:
-    """Which master serves each slot, by the first of `nodes` that knows. Raises BackendError."""
-    return await _ask_each(nodes, connect, _owners, "no node of the cluster answers")
+def named_master(reply: Reply) -> Address:
+    """The master that a sentinel names. Raises BackendError."""
+    if reply is None:
+        raise BackendMisconfigured("knows no master of this name")
+    match reply:
+        case [bytes(host), bytes(port)] if host and re.fullmatch(rb"[0-9]{1,5}", port):
+            return _address(host, int(port))
+    raise BackendUnavailable(NOT_REDIS)
 
 
-async def _ask_each(
-    nodes: Iterable[Address],
-    connect: Connect,
-    ask: Callable[[Connection, Address], Awaitable[Found]],
-    no_answer: str,
-) -> Found:
-    """The first answer. A node that hangs costs one deadline; the reason is that of a node that answered."""
-    fault: BackendError = BackendUnavailable(no_answer)
+async def find_view(nodes: Iterable[Address], connect: Connect) -> View:
+    """The view of the first of `nodes` that has one. Raises BackendError.
+
+    A node that hangs costs one deadline; the reason is that of a node that answered.
+    """
+    fault: BackendError = BackendUnavailable("no node of the cluster answers")
     for node in nodes:
         try:
             async with deadline(asyncio.get_running_loop().time() + DEADLINE_SECONDS):
                 connection = await connect(node)
                 try:
-                    return await ask(connection, node)
+                    return view_of(await connection.send(CLUSTER_SLOTS), node.host)
+                except hiredis.ReplyError as error:
+                    raise error_of(error) from None
                 finally:
                     connection.end("discovery is over")
         except BackendUnavailable:
@@ -56,46 +69,43 @@ async def _ask_each(
     raise fault
 
 
-async def _master(name: str, connection: Connection, _sentinel: Address) -> Address:
-    try:
-        reply = await connection.send(pack("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name))
-    except hiredis.ReplyError as error:
-        if str(error).startswith("ERR"):
-            raise BackendMisconfigured("the server is not a sentinel: redis:// is for those") from None
-        raise error_of(error) from None
-    if reply is None:
-        raise BackendMisconfigured("the sentinels know no master of this name")
-    match reply:
-        case [bytes(host), bytes(port)] if host and re.fullmatch(rb"[0-9]{1,5}", port):
-            return _address(host, int(port))
-    raise BackendUnavailable(NOT_REDIS)
+def view_of(reply: Reply, host: str) -> View:
+    """From `[[first, last, [host, port, id], [a replica], ...], ...]`. Raises BackendError.
 
-
-async def _owners(connection: Connection, node: Address) -> Owners:
-    try:
-        reply: Reply = await connection.send(pack("CLUSTER", "SLOTS"))
-    except hiredis.ReplyError as error:
-        raise error_of(error) from None
+    A node may leave out its own name, and is then at `host`.
+    """
     if not reply:  # it was reset, or has not been introduced to the others yet
         raise BackendMisconfigured("is part of a cluster that has no slots")
     if not isinstance(reply, list):
         raise BackendUnavailable(NOT_REDIS)
-    return _by_slot(reply, node)
-
-
-def _by_slot(ranges: list[Any], asked: Address) -> Owners:
-    """From `[[first, last, [host, port, id], [a replica], ...], ...]`; a node may leave out its own host."""
-    owners: Owners = [None] * SLOTS
-    for each in ranges:
+    view = []
+    for each in reply:
         match each:
-            case [int(first), int(last), [(bytes() | None) as host, int(port), *_], *_] if (
+            case [int(first), int(last), [(bytes() | None) as name, int(port), *_], *_] if (
                 0 <= first <= last < SLOTS
             ):
-                owner = _address(host or asked.host.encode(), port)
-                owners[first : last + 1] = [owner] * (last + 1 - first)
+                view.append((first, last, _address(name or host.encode(), port)))
             case _:
                 raise BackendUnavailable(NOT_REDIS)
-    return owners
+    return sorted(view, key=itemgetter(0, 1))
+
+
+def shares_of(views: Sequence[View]) -> list[Share]:
+    """What the views make of each slot that any of them has a master for (D141)."""
+    starts = sorted({slot for view in views for first, last, _ in view for slot in (first, last + 1)})
+    shares = []
+    for first, end in pairwise(starts):
+        named = Counter(master for view in views for master in _masters_of(first, view))
+        for master, votes in named.most_common(1):
+            shares.append(Share(first, end - 1, master, 2 * votes > len(views)))
+    return shares
+
+
+def _masters_of(slot: int, view: View) -> Iterator[Address]:
+    """The one that a view has, if it has one."""
+    at = bisect_right(view, slot, key=itemgetter(0)) - 1
+    if at >= 0 and slot <= view[at][1]:
+        yield view[at][2]
 
 
 def _address(host: bytes, port: int) -> Address:

@@ -67,6 +67,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
 }
+_NO_SENTINEL = "is none: redis:// is for such a server"
 _NO_ADDRESS = "redirects to an address that is none"
 _NO_COUNTER = "holds something else than a counter under this name"
 _BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
@@ -77,6 +78,8 @@ _BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
         BackendMisconfigured,
         "is not part of a cluster: redis:// is for those",
     ),
+    "unknown command 'SENTINEL'": (BackendMisconfigured, _NO_SENTINEL),
+    "unknown command `SENTINEL`": (BackendMisconfigured, _NO_SENTINEL),
     "max number of clients reached": (BackendUnavailable, "accepts no more connections (maxclients)"),
     "increment or decrement would overflow": (CorruptEntry, _NO_COUNTER),
     "value is not an integer": (CorruptEntry, _NO_COUNTER),

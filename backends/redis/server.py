@@ -48,7 +48,8 @@ class Server:
         self._name = name
         self._dial = dial
         self._breaker = breaker
-        self._host = ""
+        self.host = ""
+        """Where it was at the last connection."""
         self._connection: Connection | None = None
         self._fault: BackendError | None = None
         self._decided = asyncio.Event()  # connected or down
@@ -72,6 +73,11 @@ class Server:
     def call_asking(self, command: bytes) -> Awaitable[Reply]:
         """Like `call`, to the node that a slot is moving to."""
         return self._admit_and_send(command, Connection.send_asking)
+
+    def leave(self, fault: str) -> None:
+        """End the connection: calls on their way fail, and another one is made to where the server is now."""
+        if self._connection is not None:
+            self._connection.end(fault)
 
     async def close(self) -> None:
         """Give the connection back; may be repeated."""
@@ -119,7 +125,7 @@ class Server:
         address, connection = await self._dial()
         if self._fault is not None:
             log.info("redis is connected", extra={"fields": {"server": self._name, "address": str(address)}})
-        self._host = address.host
+        self.host = address.host
         self._connection, self._fault = connection, None
         self._breaker.succeeded()
         self._decided.set()
@@ -136,7 +142,7 @@ class Server:
 
     def _on_error_reply(self, reply: hiredis.ReplyError) -> BackendError:
         """The error that a call raises; what concerns all calls counts as a failure of the server (D91)."""
-        error = error_of_command(reply, self._host)
+        error = error_of_command(reply, self.host)
         if isinstance(error, BackendUnavailable) and not isinstance(error, PartlyRefused):
             self._breaker.failed(error)
         else:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ from backends.errors import BackendError, BackendUnavailable, as_backend_error
 from backends.redis.commands import SLOTS
 from backends.redis.connection import Connection
 from backends.redis.deadlines import DEADLINE_SECONDS, deadline
-from backends.redis.discovery import Connect, Owners, find_owners
+from backends.redis.discovery import CLUSTER_SLOTS, Connect, View, find_view, shares_of, view_of
 from backends.redis.server import Server
 from backends.redis.url import Address
 
@@ -21,14 +22,21 @@ log = logging.getLogger("kvs.redis")
 DialAddress = Callable[[Address], Coroutine[Any, Any, tuple[Address, Connection]]]
 
 REFRESH_PAUSE_SECONDS = 0.2
+WATCH_SECONDS = 0.7
+"""Between two looks at the map: with the pause above and a deadline, less than the 2 s that are promised."""
+
+MOST_ASKED = 5
+"""Masters that are asked at a look, whatever the size of the cluster."""
 
 
 class SlotMap:
     """A cache of the cluster's own map, and a `Server` for each node in it.
 
-    Nothing keeps it from being stale. That is harmless: a node that does not serve a key says so and does
-    nothing. A call that notices corrects the slot (`assign`) or says that the map may be stale (`refresh`);
-    it is then read anew, from any node that is known or was configured.
+    It may be stale. Mostly that is harmless: a node that does not serve a key says so and does nothing. A
+    call that notices corrects the slot (`assign`) or says that the map may be stale (`refresh`). But a master
+    that was replaced while it was cut off does not know, and serves on; so the map is read again all the
+    time, and what most of the masters say counts (D141). While none answers, it is read from any node that is
+    known or was configured.
     """
 
     def __init__(
@@ -44,6 +52,7 @@ class SlotMap:
         self._new_breaker = new_breaker
         self._servers: dict[Address, Server] = {}
         self._owners: list[Server | None] = [None] * SLOTS
+        self._adopted: View | None = None  # None: calls have corrected it since
         self._masters: list[Server] = []
         self._fault: BackendError | None = None
         self._decided = asyncio.Event()  # the map was read, or could not be
@@ -51,7 +60,7 @@ class SlotMap:
         self._retiring: set[asyncio.Task[None]] = set()
         self._refresher = Background(
             self._read,
-            pause=lambda: None,
+            pause=lambda: WATCH_SECONDS,
             on_error=self._on_failed_read,
             cooldown=lambda: jittered(REFRESH_PAUSE_SECONDS),
         )
@@ -75,6 +84,7 @@ class SlotMap:
     def assign(self, slot: int, address: Address) -> Server:
         """A node has said who owns the slot now."""
         self._owners[slot] = server = self.server_at(address)
+        self._adopted = None
         self.refresh()
         return server
 
@@ -107,11 +117,15 @@ class SlotMap:
         raise fault.copy()
 
     async def _read(self) -> None:
-        owners = await find_owners([*self._servers, *self._seeds], self._connect)
+        asked = random.sample(self._masters, min(len(self._masters), MOST_ASKED))
+        views = [view for view in await asyncio.gather(*map(_view, asked)) if view is not None]
+        if not views:
+            views = [await find_view([*self._servers, *self._seeds], self._connect)]
         if self._fault is not None:
             log.info("the cluster is known")
         self._fault = None
-        self._adopt(owners)
+        if any(view != self._adopted for view in views):
+            self._adopt(views)
         self._decided.set()
 
     def _on_failed_read(self, error: Exception) -> None:
@@ -122,17 +136,30 @@ class SlotMap:
         self._decided.set()
         self.refresh()
 
-    def _adopt(self, owners: Owners) -> None:
-        self._masters = [self.server_at(owner) for owner in dict.fromkeys(owners) if owner is not None]
-        self._owners = [
-            previous if owner is None else self.server_at(owner)
-            for owner, previous in zip(owners, self._owners, strict=True)
-        ]  # of a slot that has no owner now, the last one hears first who is next
+    def _adopt(self, views: list[View]) -> None:
+        """A slot that no view has a master for keeps its last one, who hears first who is next."""
+        self._adopted = views[0] if all(view == views[0] for view in views) else None
+        shares = shares_of(views)
+        for share in shares:
+            master = self.server_at(share.master)
+            for slot in range(share.first, share.last + 1):
+                if share.is_agreed or self._owners[slot] is None:
+                    self._owners[slot] = master
+        owners = [owner for share in shares for owner in self._owners[share.first : share.last + 1]]
+        self._masters = [owner for owner in dict.fromkeys(owners) if owner is not None]
         in_use = set(self._owners)
         for address in [each for each, server in self._servers.items() if server not in in_use]:
             retiring = asyncio.create_task(_retire(self._servers.pop(address)))
             self._retiring.add(retiring)
             retiring.add_done_callback(self._retiring.discard)
+
+
+async def _view(master: Server) -> View | None:
+    """The cluster as a master sees it; None if it does not say."""
+    try:
+        return view_of(await master.call(CLUSTER_SLOTS), master.host)
+    except BackendError:
+        return None
 
 
 async def _retire(server: Server) -> None:

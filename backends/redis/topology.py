@@ -35,7 +35,7 @@ class Topology(Protocol):
 
 
 class OneMaster:
-    """All keys on one server: standalone, or the one that the sentinels name."""
+    """All keys on one server."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

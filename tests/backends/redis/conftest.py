@@ -10,10 +10,13 @@ from backends.redis.connection import Connection
 from tests.support.link import HOST, Link
 from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of
+from tests.support.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(config, item):
     """A module that says so runs on the gateway's own loop, too; its details differ from asyncio's."""
+    if item.get_closest_marker("virtual_time"):
+        return {"virtual": VirtualTimeLoop}
     factories = {"asyncio": asyncio.new_event_loop}
     if getattr(item.module, "RUNS_ON_UVLOOP_TOO", False):
         factories["uvloop"] = uvloop.new_event_loop

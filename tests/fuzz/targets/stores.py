@@ -16,7 +16,7 @@ from backends.errors import BackendError
 from backends.interface import Charge, EntryStore, Keyspace, RecordStore, WindowCounter
 from backends.redis.commands import SLOTS, Keys
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.discovery import find_master, find_owners
+from backends.redis.discovery import find_view, named_master, shares_of
 from backends.redis.entries import RedisEntryStore
 from backends.redis.records import RedisRecordStore
 from backends.redis.replies import Redirected, error_of_command
@@ -94,12 +94,11 @@ def redis_discovery(data: bytes) -> None:
             return CannedReplies(data)
 
         with suppress(BackendError):
-            check_address(await find_master("main", [NODE], connect))
+            check_address(named_master(await CannedReplies(data).call(b"", b"")))
         with suppress(BackendError):
-            owners = await find_owners([NODE], connect)
-            assert len(owners) == SLOTS
-            for owner in {owner for owner in owners if owner is not None}:
-                check_address(owner)
+            for share in shares_of([await find_view([NODE], connect)]):
+                assert 0 <= share.first <= share.last < SLOTS
+                check_address(share.master)
 
     result_of(ask())
 

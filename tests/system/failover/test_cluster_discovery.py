@@ -10,7 +10,7 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
-from backends.redis.discovery import find_owners
+from backends.redis.discovery import find_view
 from backends.redis.url import Address
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, opened_redis
@@ -215,5 +215,5 @@ async def test_after_a_malformed_answer_the_next_one_is_asked_for(reply):
 
     seed = Address(HOST, 7000)
     with pytest.raises(BackendUnavailable, match="no node of the cluster answers"):
-        await find_owners([seed], connect)
-    assert set(await find_owners([seed], connect)) == {Address("10.0.0.1", 7000)}
+        await find_view([seed], connect)
+    assert await find_view([seed], connect) == [(0, 16_383, Address("10.0.0.1", 7000))]

@@ -1,0 +1,210 @@
+"""A master that was replaced while it was cut off serves on: nobody stays with it, nobody begins with it."""
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import hiredis
+import pytest
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendUnavailable
+from backends.interface import Entry, Keyspace
+from backends.redis import sentinels
+from backends.settings import RedisSettings
+from tests.support.outcomes import fault_of
+from tests.support.ports import HOST
+from tests.support.redis.scripted import ScriptedRedis
+from tests.support.stores import first_answer
+
+pytestmark = pytest.mark.virtual_time
+
+DEADLINES_OF_PRODUCTION = True
+NOTICED_SECONDS = 2
+KEYSPACE, KEY, ENTRY = Keyspace("tbl"), "k", Entry(b"1", None)
+ROLE = b"role:master\r\n"
+
+
+def _master(_words):
+    return lambda words: b"$%d\r\n%b\r\n" % (len(ROLE), ROLE) if words[0] == b"INFO" else b"+OK\r\n"
+
+
+def _resp(*words):
+    return hiredis.pack_command(words)
+
+
+class Vote:
+    """What a sentinel replies: the port of a server, or nothing."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def __call__(self, _):
+        return None if self.server is None else _resp(HOST, str(self.server.port))
+
+
+@asynccontextmanager
+async def _servers(number, replies):
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(ScriptedRedis(replies(each))) for each in range(number)]
+
+
+@asynccontextmanager
+async def _opened(url):
+    store = await open_backend(RedisSettings(url=url), SystemClock())
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+async def region():
+    """Two servers that both believe to be the master, and three sentinels that name the first."""
+    async with _servers(2, _master) as masters:
+        votes = [Vote(masters[0]) for _ in range(3)]
+        async with _servers(3, lambda number: votes[number]) as sentinels:
+            hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in sentinels)
+            yield masters, votes, f"redis+sentinel://{hosts}/main"
+
+
+async def _put_to(store, master, seconds=NOTICED_SECONDS):
+    """Puts until one arrives at a server; how many seconds that took."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.timeout(seconds):
+        while not master.of(b"SET"):
+            await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+            await asyncio.sleep(0.01)
+    return loop.time() - began
+
+
+async def test_a_master_that_most_sentinels_name_no_more_is_left_though_its_connection_lives(region):
+    (old, new), votes, url = region
+    async with _opened(url) as store:
+        await first_answer(store)
+        votes[1].server = votes[2].server = new
+        assert await _put_to(store, new) < NOTICED_SECONDS
+        old.commands.clear()
+        for _ in range(20):
+            await store.entries.put(KEYSPACE, KEY, ENTRY)
+        assert old.of(b"SET") == []
+
+
+async def test_calls_on_their_way_to_a_master_that_is_left_fail(region):
+    (old, new), votes, url = region
+    async with _opened(url) as store:
+        await first_answer(store)
+        answers = old.replies
+        old.replies = lambda words: None if words[0] == b"GET" else answers(words)
+        votes[0].server = votes[1].server = new
+        await asyncio.sleep(sentinels.WATCH_SECONDS - 0.1)
+        fault = await fault_of(store.entries.get(KEYSPACE, KEY))
+    assert isinstance(fault, BackendUnavailable)
+    assert str(fault) == "the sentinels name another master"
+
+
+async def test_the_word_of_one_sentinel_against_two_moves_nobody(region):
+    (old, new), votes, url = region
+    votes[0].server = new
+    async with _opened(url) as store:
+        await first_answer(store)
+        await asyncio.sleep(5)
+        await store.entries.put(KEYSPACE, KEY, ENTRY)
+    assert old.of(b"SET")
+    assert new.commands == []
+
+
+async def test_a_master_is_kept_and_found_again_on_the_word_of_fewer_sentinels(region):
+    (old, _), votes, url = region
+    async with _opened(url) as store:
+        await first_answer(store)
+        votes[0].server = votes[1].server = None
+        await asyncio.sleep(5)
+        await store.entries.put(KEYSPACE, KEY, ENTRY)
+        old.close_connections()
+        await asyncio.sleep(5)
+        await store.entries.put(KEYSPACE, KEY, ENTRY)
+
+
+async def test_nobody_begins_with_a_master_on_the_word_of_fewer_than_most_sentinels(region):
+    (old, _), votes, url = region
+    votes[0].server = votes[1].server = None
+    async with _opened(url) as store:
+        await asyncio.sleep(5)
+        fault = await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+    assert isinstance(fault, BackendUnavailable)
+    assert str(fault).endswith("only 1 of 3 sentinels answer")
+    assert old.commands == []
+
+
+async def test_nobody_connects_anew_while_the_sentinels_disagree(region):
+    (old, new), votes, url = region
+    votes[0].server, votes[1].server = None, new
+    async with _opened(url) as store:
+        await asyncio.sleep(5)
+        fault = await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+    assert str(fault).endswith("the sentinels name different masters")
+    assert old.commands == new.commands == []
+
+
+@pytest.fixture
+async def cluster():
+    """Three masters of a third of the slots each, and one server more; `views` is what each of them sees."""
+    async with _servers(4, _master) as nodes:
+        views = [nodes[:3] for _ in nodes]
+
+        def replies(number):
+            return lambda words: _slots(views[number]) if words[0] == b"CLUSTER" else b"+OK\r\n"
+
+        for number, node in enumerate(nodes):
+            node.replies = replies(number)
+        yield nodes, views, "redis+cluster://" + ",".join(f"{HOST}:{node.port}" for node in nodes[:3])
+
+
+def _slots(masters):
+    bounds = [16_384 * each // len(masters) for each in range(len(masters) + 1)]
+    ranges = [
+        b"*3\r\n:%d\r\n:%d\r\n*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$1\r\ni\r\n" % (first, end - 1, master.port)
+        for first, end, master in zip(bounds, bounds[1:], masters, strict=False)
+    ]
+    return b"*%d\r\n" % len(ranges) + b"".join(ranges)
+
+
+async def _put_everywhere(store):
+    for number in range(100):
+        await fault_of(store.entries.put(KEYSPACE, str(number), ENTRY))
+
+
+async def test_a_node_that_most_of_the_cluster_has_replaced_is_left_though_it_serves_on(cluster):
+    (old, second, third, heir), views, url = cluster
+    async with _opened(url) as store:
+        await first_answer(store)
+        await _put_everywhere(store)
+        assert old.of(b"SET")
+        views[1] = views[2] = views[3] = [heir, second, third]
+        await asyncio.sleep(NOTICED_SECONDS)
+        old.commands.clear()
+        await _put_everywhere(store)
+    assert heir.of(b"SET")
+    assert old.commands == []
+
+
+async def test_what_one_node_says_against_the_others_moves_no_slot(cluster):
+    (first, second, third, stranger), views, url = cluster
+    async with _opened(url) as store:
+        await first_answer(store)
+        views[1] = [stranger, second, third]
+        await asyncio.sleep(5)
+        await _put_everywhere(store)
+    assert stranger.commands == []
+    assert first.of(b"SET")
+
+
+async def test_nodes_of_a_cluster_that_rests_are_asked_once_a_second_or_less(cluster):
+    (first, *_), _, url = cluster
+    async with _opened(url) as store:
+        await first_answer(store)
+        first.commands.clear()
+        await asyncio.sleep(10)
+    assert 5 <= len(first.of(b"CLUSTER")) <= 15

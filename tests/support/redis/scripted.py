@@ -1,0 +1,63 @@
+"""A server on the loop of the test that speaks RESP and replies as told."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Self
+
+import hiredis
+
+from tests.support.ports import HOST
+
+Words = list[bytes]
+
+
+class ScriptedRedis:
+    """Each command that comes is noted in `commands` and answered with `replies(command)`, bytes as they are.
+
+    None: no answer. `PING` is answered by itself.
+    """
+
+    def __init__(self, replies: Callable[[Words], bytes | None]) -> None:
+        self.port = 0
+        self.commands: list[Words] = []
+        self.replies = replies
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def of(self, word: bytes) -> list[Words]:
+        """The commands that begin with a word."""
+        return [command for command in self.commands if command[0] == word]
+
+    def close_connections(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def __aenter__(self) -> Self:
+        self._listener = await asyncio.start_server(self._serve, HOST, self.port)
+        self.port = self._listener.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listener.close()
+        self.close_connections()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        parser = hiredis.Reader()
+        try:
+            while data := await reader.read(65_536):
+                parser.feed(data)
+                while (command := parser.gets()) is not False:
+                    self._answer(command, writer)
+        except ConnectionError:
+            pass  # the client went away
+        finally:
+            writer.transport.abort()
+            self._writers.discard(writer)
+
+    def _answer(self, command: Words, writer: asyncio.StreamWriter) -> None:
+        if command == [b"PING"]:
+            writer.write(b"+PONG\r\n")
+            return
+        self.commands.append(command)
+        if (reply := self.replies(command)) is not None:
+            writer.write(reply)
