@@ -76,7 +76,8 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     backend = app.stores.backends[0]
     limiter = ExactRateLimiter(backend.counters, clock.monotonic_ms)
     executor = Executor(backend.entries, clock)
-    caller, binding, limits = signature.verify(call), await tokens.bind(call), Limits()
+    caller, limits = signature.verify(call), Limits()
+    binding = await tokens.bind(call, caller)
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
     request = parse(call, limits)
@@ -85,7 +86,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     answer = render(outcome)
     return {
         "signature": _microseconds(lambda: signature.verify(call), calls),
-        "token": await _awaited(lambda: tokens.bind(call), calls),
+        "token": await _awaited(lambda: tokens.bind(call, caller), calls),
         "admission": _microseconds(lambda: admit(caller, binding), calls),
         "limiter": await _awaited(lambda: limiter.charge(grant), calls),
         "parse": _microseconds(lambda: parse(call, limits), calls),

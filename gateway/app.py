@@ -23,6 +23,7 @@ from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.runtime import runtime_of
+from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.handler import DataHandler
@@ -149,7 +150,7 @@ class DataPlane:
             metrics=shared.metrics,
             settings=shared.edge,
             body_bytes=settings.limits.body_bytes,
-            access_share=settings.logging.access,
+            access_log=AccessLog(settings.logging.access),
         )
         self.service = Service(
             trace_handler(self.handler.handle, shared.traces),
@@ -165,6 +166,7 @@ class DataPlane:
         metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
         metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
         metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
+        metrics.watch(catalogue.CACHE_WITHHELD, lambda: bindings.counts.withheld)
         metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
@@ -202,6 +204,7 @@ class ControlPlane:
             log.warning("control.tokens is empty: the control plane refuses every call")
         self.handler = ControlHandler(tokens=settings.control.tokens, routes=routes, settings=shared.edge)
         self.service = Service(self.handler.handle, shared.edge, clock)
+        shared.metrics.watch_all(catalogue.CONTROL_REQUESTS, lambda: self.handler.counted)
 
     def prepare(self, settings: Settings) -> Apply:
         """Control tokens, the issuer of credentials, and declared apps."""

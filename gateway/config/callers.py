@@ -35,6 +35,7 @@ def check_callers(settings: Settings, problems: Problems) -> None:
             problems.add(f"{_PATH}.static[{index}].role", "is not one of signature.approved_roles")
     for index in repeats([credential.access_key_id for credential in credentials.static]):
         problems.add(f"{_PATH}.static[{index}].access_key_id", "is given more than once")
+    _check_networks(settings.signature.denied_networks, "signature.denied_networks", problems)
     if credentials.trusted_proxy is not None:
         _check_headers(credentials.trusted_proxy, problems)
         _check_trust(credentials.trusted_proxy, problems)
@@ -56,19 +57,21 @@ def _check_trust(proxy: TrustedProxySettings, problems: Problems) -> None:
         if not BEARER_TOKEN.fullmatch(secret.encode()):
             place = f"[{index}]" if isinstance(proxy.secret, list) else ""
             problems.add(f"{_PROXY}.secret{place}", "holds a blank or a control character")
-    for index, text in enumerate(proxy.networks):
-        network = _network(text)
-        if network is None:
-            problems.add(f"{_PROXY}.networks[{index}]", "expected a network like 10.0.0.0/8")
-        elif not proxy.secrets and network.prefixlen < _SHORTEST_PREFIX[network.version]:
-            problems.add(f"{_PROXY}.networks[{index}]", "is too large to be trusted without a secret")
+    networks = _check_networks(proxy.networks, f"{_PROXY}.networks", problems)
+    for path, network in networks.items() if not proxy.secrets else ():
+        if network.prefixlen < _SHORTEST_PREFIX[network.version]:
+            problems.add(path, "is too large to be trusted without a secret")
 
 
-def _network(text: str) -> IPv4Network | IPv6Network | None:
-    try:
-        return ip_network(text)
-    except ValueError:
-        return None
+def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str, IPv4Network | IPv6Network]:
+    """Those that are networks, by their paths."""
+    networks = {}
+    for index, text in enumerate(texts):
+        try:
+            networks[f"{path}[{index}]"] = ip_network(text)
+        except ValueError:
+            problems.add(f"{path}[{index}]", "expected a network like 10.0.0.0/8")
+    return networks
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:

@@ -110,6 +110,9 @@ class SignatureSettings(Section, frozen=True):
     allow_public: bool = False
     clock_skew_seconds: Annotated[int, Meta(ge=1, le=900)] = 300
     approved_roles: list[Text] = field(default_factory=lambda: ["arn:aws:iam::*:role/managed-app-*"])
+    denied_roles: list[Text] = field(default_factory=list)
+    denied_access_keys: list[AccessKeyId] = field(default_factory=list)
+    denied_networks: list[Text] = field(default_factory=list)
     credentials: CredentialSettings = CredentialSettings()
 
 

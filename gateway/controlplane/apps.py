@@ -23,10 +23,17 @@ class AppCalls:
     def routes(self) -> Routes:
         """Paths and methods."""
         return [
-            (_APPS, {"GET": self.list}),
-            (_APP, {"GET": self.show, "PUT": self.register, "DELETE": self.remove}),
-            (_APP + r"/suspend", {"POST": self.suspend}),
-            (_APP + r"/resume", {"POST": self.resume}),
+            (_APPS, {"GET": ("app.list", self.list)}),
+            (
+                _APP,
+                {
+                    "GET": ("app.show", self.show),
+                    "PUT": ("app.register", self.register),
+                    "DELETE": ("app.remove", self.remove),
+                },
+            ),
+            (_APP + r"/suspend", {"POST": ("app.suspend", self.suspend)}),
+            (_APP + r"/resume", {"POST": ("app.resume", self.resume)}),
         ]
 
     async def list(self, call: ControlCall) -> Done:
@@ -84,9 +91,9 @@ class TableCalls:
     def routes(self) -> Routes:
         """Paths and methods."""
         return [
-            (_TABLES, {"GET": self.list, "POST": self.create}),
-            (_TABLES + r"/([^/]+)", {"DELETE": self.delete}),
-            (_TABLES + r"/([^/]+)/rotate", {"POST": self.rotate}),
+            (_TABLES, {"GET": ("table.list", self.list), "POST": ("table.create", self.create)}),
+            (_TABLES + r"/([^/]+)", {"DELETE": ("table.delete", self.delete)}),
+            (_TABLES + r"/([^/]+)/rotate", {"POST": ("table.rotate", self.rotate)}),
         ]
 
     async def list(self, call: ControlCall) -> Done:

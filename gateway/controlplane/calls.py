@@ -46,8 +46,17 @@ class Done(Struct, frozen=True):
 
 
 Endpoint = Callable[[ControlCall], Awaitable[Done]]
-Routes = Sequence[tuple[str, dict[str, Endpoint]]]
-"""A pattern of a path, whose groups are its variable parts, and an endpoint per method."""
+Routes = Sequence[tuple[str, dict[str, tuple[str, Endpoint]]]]
+"""A pattern of a path, whose groups are its variable parts, and an action with its endpoint per method."""
+
+
+class Match(Struct, frozen=True):
+    """The action that a request asks for, its endpoint, the path's variable parts, the query."""
+
+    action: str
+    endpoint: Endpoint
+    parts: tuple[str, ...]
+    query: str
 
 
 class Router:
@@ -56,16 +65,15 @@ class Router:
     def __init__(self, routes: Routes) -> None:
         self.routes = [(re.compile(pattern), methods) for pattern, methods in routes]
 
-    def find(self, method: str, target: str) -> tuple[Endpoint, tuple[str, ...], str]:
-        """The endpoint, the path's variable parts, the query. Raises NotFound and MethodNotAllowed."""
+    def find(self, method: str, target: str) -> Match:
+        """What is asked for. Raises NotFound and MethodNotAllowed."""
         path, _, query = target.partition("?")
         for pattern, methods in self.routes:
             match = pattern.fullmatch(path)
             if match is not None:
-                endpoint = methods.get(method)
-                if endpoint is None:
+                if method not in methods:
                     raise MethodNotAllowed(", ".join(methods))
-                return endpoint, match.groups(), query
+                return Match(*methods[method], match.groups(), query)
         raise NotFound
 
 

@@ -18,7 +18,7 @@ def issuer_of(settings: SignatureSettings, clock: Clock) -> Issuer:
     session = settings.credentials.session
     return Issuer(
         sessions=None if session is None else SessionCredentials(session.master_keys, clock),
-        roles=ApprovedRoles(settings.approved_roles),
+        roles=ApprovedRoles(settings.approved_roles, settings.denied_roles),
         max_ttl_seconds=0 if session is None else session.max_ttl_seconds,
     )
 
@@ -32,7 +32,7 @@ class CredentialCalls:
     @property
     def routes(self) -> Routes:
         """Paths and methods."""
-        return [(r"/v1/credentials", {"POST": self.issue})]
+        return [(r"/v1/credentials", {"POST": ("credentials.issue", self.issue)})]
 
     async def issue(self, call: ControlCall) -> Done:
         issuer = self.issuer

@@ -2,6 +2,7 @@
 
 import hmac
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -21,20 +22,30 @@ from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import read_body
 from gateway.http.messages import Request, Response
-from gateway.observability.logs import describe_exception, report_exception
+from gateway.observability.logs import LogThrottle, describe_exception, report_exception
 
 log = logging.getLogger("kvs.control")
 audit_log = logging.getLogger("kvs.audit")
 audit_log.setLevel(logging.INFO)  # whatever `logging.level` says: every change is recorded
 
+REFUSAL_LINES_PER_SECOND = 20
+
+AUTHENTICATE = "authenticate"
+"""What a request counts as that sent no token, or a wrong one: nobody looks at what else it asks for."""
+
+OTHER = "other"
+"""Of an authorized request for nothing that there is."""
+
 
 class ControlHandler:
-    """Serves `routes` to those who send a control token."""
+    """Serves `routes` to those who send a control token. `counted` are requests by action and outcome."""
 
     def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:
         self.replace_tokens(tokens)
         self.router = Router(routes)
         self._settings = settings
+        self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
+        self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})
 
     def replace_tokens(self, tokens: Sequence[str]) -> None:
         """Accept these tokens and no others, from the next request on."""
@@ -42,27 +53,45 @@ class ControlHandler:
 
     async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
+        asked = _Asked()
         try:
-            answer = await self._answer(request)
+            answer = await self._answer(request, asked)
         except Refusal as refusal:
             answer = refuse(refusal)
         except BackendError as error:
             log.warning("the directory's store failed", extra={"fields": describe_exception(error)})
             answer = refuse(AuthUnavailable())
-        except Exception as error:
-            report_exception(log, error)
+        except Exception as fault:
+            report_exception(log, fault)
             answer = refuse(InternalError())
+        self._account(request, asked, answer)
         return Response(answer)
 
-    async def _answer(self, request: Request) -> Answer:
-        token_number = self._authorize(request.headers)
-        endpoint, parts, query = self.router.find(request.method, request.target.decode("latin-1"))
+    async def _answer(self, request: Request, asked: "_Asked") -> Answer:
+        asked.token_number = token_number = self._authorize(request.headers)
+        asked.action = OTHER
+        match = self.router.find(request.method, request.target.decode("latin-1"))
+        asked.action = match.action
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds)
-        done = await endpoint(ControlCall(parts, query, parse_object(body)))
+        done = await match.endpoint(ControlCall(match.parts, match.query, parse_object(body)))
         if done.audit is not None:
             who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
         return Answer(done.status, b"" if done.status == 204 else msgspec.json.encode(done.body))
+
+    def _account(self, request: Request, asked: "_Asked", answer: Answer) -> None:
+        """Count the request; a refused one is a line, too, at most so many a second (D156)."""
+        outcome = "done" if answer.status < 400 else "refused" if answer.status < 500 else "unknown"
+        self.counted[asked.action, outcome] += 1
+        if outcome == "refused" and self._refusals.admits():
+            fields = {
+                "action": asked.action,
+                "code": answer.code,
+                "control_token": asked.token_number,
+                "peer": request.peer,
+                "request_id": request.id,
+            }
+            log.warning("a control request was refused", extra={"fields": fields})
 
     def _authorize(self, headers: Headers) -> int:
         """The position, from 1, of the configured token that was sent, in constant time for all (D36)."""
@@ -74,3 +103,10 @@ class ControlHandler:
         if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or not any(matches):
             raise InvalidToken
         return matches.index(True) + 1
+
+
+class _Asked:
+    """What is known of a request when it is accounted for, however it ended."""
+
+    action = AUTHENTICATE
+    token_number: int | None = None

@@ -1,7 +1,7 @@
 """From an access key id to its secret and its caller; and which roles are approved."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Protocol
 
@@ -30,14 +30,25 @@ class SessionSource(Protocol):
 
 
 class Keyring:
-    """Static keys for calls without a session token, session credentials for calls with one (D21)."""
+    """Static keys for calls without a session token, session credentials for calls with one (D21).
 
-    def __init__(self, static: Mapping[str, AccessKey], sessions: SessionSource | None) -> None:
+    A denied access key is as good as unknown, whatever it can prove (D154).
+    """
+
+    def __init__(
+        self,
+        static: Mapping[str, AccessKey],
+        sessions: SessionSource | None,
+        denied: Collection[str] = frozenset(),
+    ) -> None:
         self._static = static
         self._sessions = sessions
+        self._denied = denied
 
     def find(self, access_key_id: str, session_token: bytes | None) -> AccessKey:
         """The access key. Raises InvalidCredentials, also for a static key with a session token."""
+        if access_key_id in self._denied:
+            raise InvalidCredentials
         if session_token is not None:
             if self._sessions is None:
                 raise InvalidCredentials
@@ -53,14 +64,17 @@ _CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
 
 
 class ApprovedRoles:
-    """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25)."""
+    """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25).
 
-    def __init__(self, patterns: Iterable[str]) -> None:
-        self._pattern = re.compile("|".join(map(_translate, patterns)) or r"(?!)")
+    A denied role is not approved, whatever else matches it (D154).
+    """
+
+    def __init__(self, patterns: Iterable[str], denied: Iterable[str] = ()) -> None:
+        self._approved, self._denied = _compile(patterns), _compile(denied)
         self.approves = lru_cache(10_000)(self._approves)
 
     def _approves(self, role: str) -> bool:
-        return self._pattern.fullmatch(role) is not None
+        return self._approved.fullmatch(role) is not None and self._denied.fullmatch(role) is None
 
 
 def role_of(arn: str) -> str:
@@ -70,6 +84,10 @@ def role_of(arn: str) -> str:
         return arn
     partition, account, role = session.groups()
     return f"arn:{partition}:iam::{account}:role/{role}"
+
+
+def _compile(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(_translate, patterns)) or r"(?!)")
 
 
 def _translate(pattern: str) -> str:

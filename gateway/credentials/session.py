@@ -108,7 +108,8 @@ class SessionCredentials:
         master_key = self._master_keys.get(claims.key_id)
         if master_key is None or not hmac.compare_digest(hmac.digest(master_key, text, "sha256"), proof):
             raise InvalidCredentials
-        key = AccessKey(_derive_secret(master_key, token), Caller(claims.role, claims.environment))
+        caller = Caller(claims.role, claims.environment, claims.access_key_id)
+        key = AccessKey(_derive_secret(master_key, token), caller)
         return _Session(key, claims.access_key_id, claims.expires_at)
 
 

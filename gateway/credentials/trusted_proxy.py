@@ -6,14 +6,12 @@ it calls from (D24). Both headers are dropped from what anybody else sends.
 
 import hmac
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from gateway.credentials.keyring import role_of
+from gateway.credentials.networks import Networks
 from gateway.domain.errors import IncompleteSignature
 from gateway.domain.headers import Headers
 from gateway.domain.model import Caller
-
-Network = IPv4Network | IPv6Network
 
 
 class TrustedProxy:
@@ -28,7 +26,7 @@ class TrustedProxy:
         caller_header: bytes,
         secret_header: bytes,
         secrets: Sequence[bytes],
-        networks: Sequence[Network],
+        networks: Networks,
     ) -> None:
         self._caller_header = caller_header
         self._secret_header = secret_header
@@ -56,19 +54,4 @@ class TrustedProxy:
             matches = [hmac.compare_digest(sent, secret) for secret in self._secrets]
             if not any(matches):
                 return False
-        return not self._networks or self._is_inside(_address(peer))
-
-    def _is_inside(self, address: IPv4Address | IPv6Address | None) -> bool:
-        return address is not None and any(address in network for network in self._networks)
-
-
-def _address(peer: str) -> IPv4Address | IPv6Address | None:
-    """The peer's address, None if the connection had none.
-
-    An IPv6 listener sees an IPv4 peer as ::ffff:a.b.c.d; it is matched as the IPv4 address that it is.
-    """
-    try:
-        address = ip_address(peer)
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
+        return not self._networks or self._networks.contain(peer)

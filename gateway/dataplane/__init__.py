@@ -1,6 +1,7 @@
 """The data plane: put, get and delete.
 
 handler      `POST /v1/put|get|delete`: stages 1 and 2 of the contract, then the pipeline
+access_log   one line per request, if it is to be logged
 pipeline     the order of the policies, in one function
 policies/    who calls, which table, how often
 configured   the policies that the settings ask for

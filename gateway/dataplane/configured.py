@@ -1,12 +1,12 @@
 """The policies that the settings ask for."""
 
 import logging
-from ipaddress import ip_network
 
 from backends.clock import Clock
 from backends.interface import WindowCounter
 from gateway.config.settings import Settings, TrustedProxySettings
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
+from gateway.credentials.networks import Networks
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
@@ -26,19 +26,23 @@ def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
         log.warning("signature.mode is off: anyone who reaches the data listener is a caller")
         return Unsigned()
     static = {
-        credential.access_key_id: AccessKey(credential.secret_access_key.encode(), Caller(credential.role))
+        credential.access_key_id: AccessKey(
+            credential.secret_access_key.encode(), Caller(credential.role, None, credential.access_key_id)
+        )
         for credential in signature.credentials.static
     }
     session = signature.credentials.session
+    sessions = None if session is None else SessionCredentials(session.master_keys, clock)
     return SignaturePolicy(
         rules=SignatureRules(
             region=settings.region,
             skew_seconds=signature.clock_skew_seconds,
             public_hosts=frozenset(strip_default_port(host.lower()) for host in settings.public_hosts),
         ),
-        keyring=Keyring(static, None if session is None else SessionCredentials(session.master_keys, clock)),
-        roles=ApprovedRoles(signature.approved_roles),
+        keyring=Keyring(static, sessions, frozenset(signature.denied_access_keys)),
+        roles=ApprovedRoles(signature.approved_roles, signature.denied_roles),
         proxy=_proxy(signature.credentials.trusted_proxy),
+        denied_peers=Networks(signature.denied_networks),
         clock=clock,
     )
 
@@ -62,5 +66,5 @@ def _proxy(settings: TrustedProxySettings | None) -> TrustedProxy | None:
         caller_header=settings.caller_header.lower().encode(),
         secret_header=settings.secret_header.lower().encode(),
         secrets=[secret.encode() for secret in settings.secrets],
-        networks=[ip_network(network) for network in settings.networks],
+        networks=Networks(settings.networks),
     )

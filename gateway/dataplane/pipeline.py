@@ -12,7 +12,7 @@ from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
 from gateway.domain.answers import Answer, refuse, render
 from gateway.domain.errors import InternalError, Refusal, ShuttingDown
-from gateway.domain.model import Call, TenantLabels, UsageOutcome
+from gateway.domain.model import Call, Caller, TenantLabels, UsageOutcome
 from gateway.domain.rules import Limits
 from gateway.observability.logs import report_exception
 
@@ -20,6 +20,9 @@ log = logging.getLogger("kvs.pipeline")
 
 _CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
 """How a call is counted that a shutdown cancelled: its answer is not known here."""
+
+Served = tuple[Answer, TenantLabels | None, Caller | None]
+"""The answer, the tenant that it is billed to, and who called, as far as a call got."""
 
 
 class Pipeline:
@@ -47,16 +50,17 @@ class Pipeline:
         self._signature = signature
         self._table_token = table_token
 
-    async def serve(self, call: Call) -> tuple[Answer, TenantLabels | None]:
-        """The answer, and the tenant it is billed to if the call got that far."""
+    async def serve(self, call: Call) -> Served:
+        """Apply every policy, and the operation if they admit it."""
+        caller: Caller | None = None
         try:
             caller = self._signature.verify(call)
-            binding = await self._table_token.bind(call)
+            binding = await self._table_token.bind(call, caller)
             grant = admit(caller, binding)
         except Refusal as refusal:
-            return refuse(refusal), None
+            return refuse(refusal), None, caller or refusal.caller
         except Exception as error:
-            return _unhandled(error), None
+            return _unhandled(error), None, caller
 
         metered = self._open_meter(grant, call)
         answer = _CUT_SHORT
@@ -71,7 +75,7 @@ class Pipeline:
             answer = _unhandled(error)
         finally:
             metered.close(answer)
-        return answer, grant.labels
+        return answer, grant.labels, caller
 
 
 def _unhandled(error: Exception) -> Answer:

@@ -8,5 +8,6 @@ managed      apps from the control plane: their rules, each as one change
 directory    declared and managed apps side by side, as the control plane sees them
 cache        bindings that are remembered, by token and by app
 bindings     declared and managed apps side by side, as the data plane sees them: lookups and their cache
+strangers    a bound on what invented tokens cost
 reclaiming   the space of deleted tables, given back in the background
 """

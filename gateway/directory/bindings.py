@@ -32,6 +32,7 @@ from backends.interface import RecordStore
 from gateway.directory.cache import BindingCache, CachedBinding
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, decode, token_name
+from gateway.directory.strangers import Strangers
 from gateway.directory.tokens import digest_of, is_well_formed
 from gateway.domain.errors import AuthUnavailable
 from gateway.domain.model import Binding, Environment
@@ -49,6 +50,7 @@ class CacheCounts(Struct):
     hits: int = 0
     misses: int = 0
     stale: int = 0
+    withheld: int = 0
 
 
 class CachedBindings:
@@ -73,6 +75,7 @@ class CachedBindings:
         self._cache = BindingCache(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._lookups: dict[bytes, asyncio.Task[Binding | None]] = {}
+        self._strangers = Strangers(clock.monotonic_ms)
         self._changes = 0
         self._changed_at: dict[Environment, int] = {}
         self.counts = CacheCounts()
@@ -80,8 +83,11 @@ class CachedBindings:
     def __len__(self) -> int:
         return len(self._cache)
 
-    async def resolve(self, token: bytes) -> Binding | None:
-        """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
+    async def resolve(self, token: bytes, caller: str | None = None) -> Binding | None:
+        """The token's binding, or None if there is no such token. Raises AuthUnavailable.
+
+        None, too, for a `caller` who has invented too many, if this replica does not know the token (D155).
+        """
         digest = digest_of(token)
         binding = self._declared.bindings.get(digest)
         if binding is not None:
@@ -90,9 +96,11 @@ class CachedBindings:
         if cached is not None and self._clock.monotonic_ms() < cached.fresh_until_ms:
             self.counts.hits += 1
             return self._unless_ended(cached.binding)
-        if cached is None and not is_well_formed(token):
+        if cached is not None:
+            return self._unless_ended(await self._look_up_or_serve_stale(digest, cached))
+        if not is_well_formed(token):
             return None
-        return self._unless_ended(await self._look_up_or_serve_stale(digest, cached))
+        return self._unless_ended(await self._resolve_new(digest, caller))
 
     def invalidate(self, environment: Environment) -> None:
         """Drop what is cached of an app environment: it was changed through this replica, just now."""
@@ -113,6 +121,19 @@ class CachedBindings:
         if binding is None or binding.valid_until_ms is None:
             return binding
         return binding if self._clock.wall_ms() < binding.valid_until_ms else None
+
+    async def _resolve_new(self, digest: bytes, caller: str | None) -> Binding | None:
+        """The binding of a token that is not in the cache."""
+        is_known_to_be_none = self._unknown_until_ms.get(digest, 0) > self._clock.monotonic_ms()
+        if caller is None or is_known_to_be_none or digest in self._lookups:
+            return await self._look_up_or_serve_stale(digest, None)
+        if not self._strangers.may_look_up(caller, digest):
+            self.counts.withheld += 1
+            return None
+        binding = await self._look_up_or_serve_stale(digest, None)
+        if binding is None:
+            self._strangers.count(caller)
+        return binding
 
     async def _look_up_or_serve_stale(self, digest: bytes, cached: CachedBinding | None) -> Binding | None:
         now_ms = self._clock.monotonic_ms()

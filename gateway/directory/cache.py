@@ -30,9 +30,12 @@ class BindingCache(LRUCache[bytes, CachedBinding]):
         self._digests: dict[Environment, set[bytes]] = {}
 
     def invalidate(self, environment: Environment) -> None:
-        """Drop every binding of an app environment."""
-        for digest in list(self._digests.get(environment, ())):
-            del self[digest]
+        """Use no binding of an app environment any more, whatever the store says or does not say.
+
+        They stay, so that their tokens are still known to be none of those that are invented (D155).
+        """
+        for digest in self._digests.get(environment, ()):
+            self[digest].fresh_until_ms = self[digest].stale_until_ms = 0
 
     def expire(self, environment: Environment) -> None:
         """Let every binding of an app environment be looked up before it is used again."""

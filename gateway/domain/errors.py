@@ -8,14 +8,20 @@ Messages never hold a canonical string, a token, a secret, a key or a value.
 
 from typing import ClassVar
 
+from gateway.domain.model import Caller
+
 
 class Refusal(Exception):
-    """Base of every client-visible "no". The keywords of a subclass become its attributes."""
+    """Base of every client-visible "no". The keywords of a subclass become its attributes.
+
+    `caller` is who was refused, where a signature was right; for the log.
+    """
 
     status: ClassVar[int]
     code: str
     message: str | None = None
     retry_after_seconds: int | None = None
+    caller: Caller | None = None
 
     def __init_subclass__(cls, **attributes: str | int) -> None:
         super().__init_subclass__()
@@ -77,7 +83,10 @@ class SignatureMismatch(
 class CallerNotApproved(
     SignatureRefusal, code="caller_not_approved", error_type="AccessDeniedException",
     message="User is not authorized to access this resource",
-): ...
+):
+    def __init__(self, caller: Caller | None = None) -> None:
+        super().__init__()
+        self.caller = caller
 
 
 # ---- Layer 2: the token of a table, or of the control plane; then admission and the rate limit

@@ -53,10 +53,14 @@ class Environment(Struct, frozen=True, order=True, cache_hash=True):
 
 
 class Caller(Struct, frozen=True):
-    """The principal that signed the call. Session credentials may be bound to one app environment."""
+    """The principal that signed the call. Session credentials may be bound to one app environment.
+
+    One that a proxy vouches for has no access key.
+    """
 
     role: str
     environment: Environment | None = None
+    access_key_id: str | None = None
 
 
 class Budget(Struct, frozen=True, cache_hash=True):

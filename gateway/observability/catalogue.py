@@ -44,6 +44,11 @@ REFUSALS = Metric("kvs_refusals_total", "counter", "Refused requests.", ("code",
 REQUESTS_IN_FLIGHT = Metric("kvs_requests_in_flight", "gauge", "Requests being served.")
 CONNECTIONS = Metric("kvs_connections", "gauge", "Open ones, of the data listener.")
 
+# the control listener
+CONTROL_REQUESTS = Metric(
+    "kvs_control_requests_total", "counter", "Requests of the control plane.", ("action", "outcome")
+)
+
 # the stores and the directory
 STORE_DURATION = Metric(
     "kvs_store_duration_seconds", "histogram", "Calls of a store.", ("backend", "operation", "outcome")
@@ -53,6 +58,9 @@ CLOCK_SKEW = Metric("kvs_clock_skew_seconds", "gauge", "This clock minus the dep
 CACHE_HITS = Metric("kvs_directory_cache_hits_total", "counter", "Tokens found in the cache.")
 CACHE_MISSES = Metric("kvs_directory_cache_misses_total", "counter", "Tokens read from the store.")
 CACHE_STALE = Metric("kvs_directory_cache_stale_total", "counter", "Tokens served while the store was down.")
+CACHE_WITHHELD = Metric(
+    "kvs_directory_cache_withheld_total", "counter", "Tokens not read for callers who invent them."
+)
 CACHE_ENTRIES = Metric("kvs_directory_cache_entries", "gauge", "Tokens in the cache.")
 
 # the replica

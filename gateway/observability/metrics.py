@@ -85,6 +85,10 @@ class ServiceMetrics(Collector):
         """Show numbers that are kept elsewhere, by the values of the metric's one label."""
         self._watched[metric] = lambda: {(value,): number for value, number in read().items()}
 
+    def watch_all(self, metric: Metric, read: Callable[[], dict[Labels, float]]) -> None:
+        """Show numbers that are kept elsewhere, by the values of all the metric's labels."""
+        self._watched[metric] = read
+
     def collect(self) -> Iterator[Family]:
         """All families, for a prometheus_client registry."""
         requests: dict[Labels, float] = {

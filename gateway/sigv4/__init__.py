@@ -8,7 +8,8 @@ signing          canonical request, signing keys, the comparison
 verification     the rules, in the order in which they are checked
 """
 
+from gateway.sigv4.authorization import stated_access_key_id
 from gateway.sigv4.signing import Claim, SigningKeys
 from gateway.sigv4.verification import SignatureRules, examine
 
-__all__ = ["Claim", "SignatureRules", "SigningKeys", "examine"]
+__all__ = ["Claim", "SignatureRules", "SigningKeys", "examine", "stated_access_key_id"]

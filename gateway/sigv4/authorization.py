@@ -74,6 +74,14 @@ def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
     return statement, signature
 
 
+def stated_access_key_id(headers: Headers) -> str | None:
+    """The access key id that a request states, proved or not; None if it states none."""
+    try:
+        return parse_authorization(headers.get(b"authorization", b""))[0].credential.access_key_id
+    except IncompleteSignature:
+        return None
+
+
 def _check_algorithm(field: bytes) -> None:
     if not field.startswith(ALGORITHM + b" "):
         raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")

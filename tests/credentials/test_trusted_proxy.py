@@ -1,10 +1,10 @@
 """A proxy in front that has verified the signature, and everyone who pretends to be it."""
 
 import json
-from ipaddress import ip_network
 
 import pytest
 
+from gateway.credentials.networks import Networks
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.domain.headers import Headers
 from tests.sigv4.wire import Wire, assert_refused, signed
@@ -191,7 +191,7 @@ async def test_without_a_trusted_proxy_its_headers_mean_nothing():
     ],
 )
 def test_a_peer_counts_by_its_address(peer, is_believed):
-    networks = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+    networks = Networks(["10.0.0.0/8", "fd00::/8"])
     proxy = TrustedProxy(caller_header=b"a", secret_header=b"b", secrets=[], networks=networks)
     caller = proxy.vouched_caller(Headers([(b"a", ROLE.encode())]), peer)
     assert (caller is not None) is is_believed

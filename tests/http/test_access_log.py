@@ -5,8 +5,12 @@ import logging
 
 import pytest
 
+from gateway.credentials.keyring import ApprovedRoles
+from gateway.dataplane.access_log import LINES_PER_SECOND
+from gateway.directory.tokens import new_token
 from gateway.observability.logs import JsonFormatter
-from tests.support.config import TABLE_TOKEN
+from tests.credentials.sessions import issue, signer_of
+from tests.support.config import ROLE, TABLE_TOKEN
 from tests.support.gateway import run_gateway
 
 
@@ -48,6 +52,62 @@ async def test_lines_hold_no_token_key_or_value(logged):
     text = json.dumps(lines())
     assert "canary" not in text
     assert TABLE_TOKEN not in text
+
+
+async def test_a_refusal_of_the_token_names_role_access_key_and_peer(logged):
+    gateway, lines = logged
+    await gateway.get("k", token=new_token())
+    (line,) = lines()
+    assert line["code"] == "invalid_token"
+    assert (line["role"], line["access_key_id"], line["peer"]) == (ROLE, "AKIDEXAMPLE", "127.0.0.1")
+
+
+async def test_a_refusal_of_the_signature_names_the_stated_access_key_and_no_role(logged):
+    gateway, lines = logged
+    await gateway.get("k", signer=gateway.signer.but(secret_access_key="wrong"))
+    await gateway.get("k", signer=gateway.signer.but(access_key_id="AKIDSTRANGER"))
+    await gateway.get("k", signer=None)
+    named = [(line["role"], line["access_key_id"], line["peer"]) for line in lines()]
+    stated = ["AKIDEXAMPLE", "AKIDSTRANGER", None]
+    assert named == [(None, access_key_id, "127.0.0.1") for access_key_id in stated]
+
+
+async def test_a_role_that_is_not_approved_is_named(logged, monkeypatch):
+    gateway, lines = logged
+    session = signer_of(await issue(gateway))
+    monkeypatch.setattr(gateway.app.data.pipeline._signature, "_roles", ApprovedRoles([]))
+    await gateway.get("k", signer=session)
+    (line,) = lines()
+    assert (line["code"], line["role"]) == ("caller_not_approved", ROLE)
+    assert line["access_key_id"] == session.access_key_id
+
+
+async def test_what_a_client_states_is_cut(logged):
+    gateway, lines = logged
+    await gateway.get("k", signer=gateway.signer.but(access_key_id="A" * 5000))
+    assert lines()[0]["access_key_id"] == "A" * 256
+
+
+async def test_a_served_request_names_nobody(logged):
+    gateway, lines = logged
+    await gateway.get("k")
+    assert not lines()[0].keys() & {"role", "access_key_id", "peer"}
+
+
+async def test_refused_callers_are_a_bounded_number_of_lines_where_access_is_zero(
+    caplog, gateway, monkeypatch
+):
+    now_seconds = 7.0
+    monkeypatch.setattr(gateway.app.data.handler._access_log._throttle, "_now_seconds", lambda: now_seconds)
+    for _ in range(LINES_PER_SECOND):
+        await gateway.get("k", token="nobody")
+        await gateway.get("k", signer=None)
+    records = [record for record in caplog.records if record.name == "kvs.access"]
+    assert len(records) == LINES_PER_SECOND
+    assert {record.fields["peer"] for record in records} == {"127.0.0.1"}
+    now_seconds = 8.0
+    await gateway.get("k", token="nobody")
+    assert len([record for record in caplog.records if record.name == "kvs.access"]) == LINES_PER_SECOND + 1
 
 
 async def test_nothing_is_logged_where_access_is_zero(caplog, gateway):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gateway.dataplane.handler import FAILURE_LINES_PER_SECOND
+from gateway.dataplane.access_log import LINES_PER_SECOND
 from gateway.observability import logs
 from gateway.observability.logs import current_request_id
 from tests.support.config import BASE, merged
@@ -53,7 +53,7 @@ async def test_an_unhandled_exception_carries_the_answers_id(logged, lines):
 
 
 async def test_a_fault_outside_of_the_handler_carries_the_answers_id(logged, lines, monkeypatch):
-    monkeypatch.setattr(logged.app.data.handler, "_access_share", "not a number")
+    monkeypatch.setattr(logged.app.data.handler._access_log, "share", "not a number")
     reply = await logged.get("k")
     assert reply.status == 500
     (fault,) = lines("kvs.edge")
@@ -134,14 +134,14 @@ async def test_failures_are_logged_where_access_is_zero(gateway, lines):
 
 async def test_many_failures_are_a_bounded_number_of_lines(gateway, lines, monkeypatch):
     now_seconds = 7.0
-    monkeypatch.setattr(gateway.app.data.handler._failure_lines, "_now_seconds", lambda: now_seconds)
+    monkeypatch.setattr(gateway.app.data.handler._access_log._throttle, "_now_seconds", lambda: now_seconds)
     gateway.faults.fail = {"get"}
-    for _ in range(3 * FAILURE_LINES_PER_SECOND):
+    for _ in range(3 * LINES_PER_SECOND):
         await gateway.get("k")
-    assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND
+    assert len(lines("kvs.access")) == LINES_PER_SECOND
     now_seconds = 8.0
     await gateway.get("k")
-    assert len(lines("kvs.access")) == FAILURE_LINES_PER_SECOND + 1
+    assert len(lines("kvs.access")) == LINES_PER_SECOND + 1
 
 
 async def test_one_request_is_found_in_the_log_of_a_process_whose_redis_is_gone(tmp_path):

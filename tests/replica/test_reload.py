@@ -126,6 +126,36 @@ async def test_a_secret_of_the_proxy_rotates_without_a_refused_call(tmp_path):
         assert [await status(old), await status(new)] == [403, 200]
 
 
+async def test_a_role_an_access_key_or_a_network_is_denied_and_let_in_again(tmp_path):
+    static = BASE["signature"]["credentials"]["static"]
+    denials = [
+        ({"denied_roles": ["arn:aws:iam::*:role/*-test"]}, "caller_not_approved"),
+        ({"denied_access_keys": ["AKIDEXAMPLE"]}, "invalid_credentials"),
+        ({"denied_networks": ["10.0.0.0/8", "127.0.0.0/8"]}, "caller_not_approved"),
+    ]
+    async with watching(tmp_path) as watched:
+        for denial, code in denials:
+            await watched.reload(signature={"credentials": {"static": static}, **denial})
+            assert (await watched.gateway.get("k")).error == code
+            await watched.reload(signature={"credentials": {"static": static}})
+            assert (await watched.gateway.get("k")).status == 200
+
+
+async def test_the_access_key_of_one_session_can_be_denied(tmp_path):
+    async with watching(tmp_path) as watched:
+        leaked, other = [signer_of(await issue(watched.gateway)) for _ in range(2)]
+        assert (await watched.gateway.get("k", signer=leaked)).status == 200
+        await watched.reload(signature={"denied_access_keys": [leaked.access_key_id]})
+        assert (await watched.gateway.get("k", signer=leaked)).error == "invalid_credentials"
+        assert (await watched.gateway.get("k", signer=other)).status == 200
+
+
+async def test_for_a_denied_role_no_credentials_are_issued(tmp_path):
+    async with watching(tmp_path) as watched:
+        await watched.reload(signature={"denied_roles": [ROLE]})
+        assert (await issue(watched.gateway)).error == "role_not_approved"
+
+
 async def test_a_role_that_is_no_longer_approved_is_refused(tmp_path):
     async with watching(tmp_path) as watched:
         session = signer_of(await issue(watched.gateway))

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
+from gateway.credentials.networks import NOWHERE
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.caller import SignaturePolicy
@@ -28,7 +29,7 @@ POLICY = SignaturePolicy(
         caller_header=b"x-kvs-caller-arn",
         secret_header=b"x-kvs-proxy-secret",
         secrets=[b"0" * 32],
-        networks=(),
+        networks=NOWHERE,
     ),
     clock=FakeClock(NOW_SECONDS * 1000),
 )

@@ -20,8 +20,8 @@ _AUTHORIZATION = b"authorization"
 class Bindings(Protocol):
     """What tokens stand for."""
 
-    async def resolve(self, token: bytes) -> Binding | None:
-        """The token's binding, or None if there is no such token. Raises AuthUnavailable."""
+    async def resolve(self, token: bytes, caller: str) -> Binding | None:
+        """The binding of a token that a role sent, or None if there is none. Raises AuthUnavailable."""
         ...
 
 
@@ -37,9 +37,9 @@ class TableTokenPolicy:
         """Without layer 1, `Authorization` is free to carry the token, too."""
         return cls(bindings, (TOKEN_HEADER, _AUTHORIZATION))
 
-    async def bind(self, call: Call) -> Binding:
+    async def bind(self, call: Call, caller: Caller) -> Binding:
         """Raises MissingToken, InvalidToken or AuthUnavailable."""
-        binding = await self._bindings.resolve(self._token(call.headers))
+        binding = await self._bindings.resolve(self._token(call.headers), caller.role)
         if binding is None:
             raise InvalidToken
         return binding

@@ -6,6 +6,7 @@ import msgspec
 
 from backends.clock import Clock
 from gateway.credentials.keyring import ApprovedRoles, Keyring
+from gateway.credentials.networks import NOWHERE, Networks
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.domain.errors import CallerNotApproved
 from gateway.domain.model import Call, Caller
@@ -31,18 +32,22 @@ class SignaturePolicy:
         roles: ApprovedRoles,
         proxy: TrustedProxy | None,
         clock: Clock,
+        denied_peers: Networks = NOWHERE,
     ) -> None:
         self._rules = rules
         self._keyring = keyring
         self._roles = roles
         self._proxy = proxy
+        self._is_denied = denied_peers.contain if denied_peers else None
         self._clock = clock
         self._keys = SigningKeys()
 
     def verify(self, call: Call) -> Caller:
+        if self._is_denied is not None and self._is_denied(call.peer):
+            raise CallerNotApproved
         caller = self._signed(call) if self._proxy is None else self._vouched(self._proxy, call)
         if not self._roles.approves(caller.role):
-            raise CallerNotApproved
+            raise CallerNotApproved(caller)
         return caller
 
     def _vouched(self, proxy: TrustedProxy, call: Call) -> Caller:

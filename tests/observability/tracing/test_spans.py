@@ -136,7 +136,7 @@ async def test_an_unhandled_exception_is_an_error_without_its_message(traced, re
 
 async def test_a_fault_outside_of_the_handler_is_an_error_too(traced, receiver, monkeypatch):
     async with traced() as gateway:
-        monkeypatch.setattr(gateway.app.data.handler, "_access_share", "not a number")
+        monkeypatch.setattr(gateway.app.data.handler._access_log, "share", "not a number")
         assert (await gateway.get("k")).status == 500
     attributes = attributes_of(_only(receiver.requests()))
     assert (attributes["http.response.status_code"], attributes["error.type"]) == (500, "internal_error")

@@ -1,0 +1,74 @@
+"""One line per request: a share of all, and those that somebody has to know of.
+
+Failures, and refusals of who calls, are logged whatever the share is, at most so many a second (D49, D156).
+"""
+
+import logging
+from random import random
+
+from gateway.dataplane.pipeline import Served
+from gateway.domain.errors import BindingInactive, UnsupportedAppType
+from gateway.domain.model import Caller, Operation
+from gateway.http.messages import Request
+from gateway.observability.logs import LogThrottle
+from gateway.observability.metrics import OTHER_OPERATION
+from gateway.sigv4 import stated_access_key_id
+
+log = logging.getLogger("kvs.access")
+
+LINES_PER_SECOND = 20
+"""Of failures, and as many of refused callers."""
+
+_ADMISSION = (BindingInactive.code, UnsupportedAppType.code)
+"""Refused as well, but not for who calls."""
+
+_LONGEST_NAME = 256
+
+
+class AccessLog:
+    """Writes the lines. `share` of all requests are logged, 0 to 1."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self._throttle = LogThrottle(LINES_PER_SECOND, seconds=1.0)
+
+    def note(self, request: Request, operation: Operation | None, served: Served, seconds: float) -> None:
+        """Log an answered request, if it is to be logged."""
+        answer, tenant, caller = served
+        is_failure = answer.status >= 500
+        is_refused_caller = answer.status in (401, 403) and answer.code not in _ADMISSION
+        is_sampled = self.share > 0 and random() < self.share  # noqa: S311
+        if is_failure or (is_refused_caller and not is_sampled):
+            if not self._throttle.admits("failure" if is_failure else "caller"):
+                return
+        elif not is_sampled:
+            return
+        fields = {
+            "request_id": request.id,
+            "tenant": None if tenant is None else [tenant.org, tenant.app, tenant.env, tenant.table],
+            "operation": operation or OTHER_OPERATION,
+            "status": answer.status,
+            "code": answer.code,
+            "duration_ms": round(seconds * 1000, 3),
+            "request_bytes": request.body.total_bytes,
+            "response_bytes": len(answer.body),
+        }
+        if is_refused_caller:
+            fields |= _names(request, caller)
+        level = logging.WARNING if is_failure or is_refused_caller else logging.INFO
+        log.log(level, "request", extra={"fields": fields})
+
+
+def _names(request: Request, caller: Caller | None) -> dict[str, str | None]:
+    """Who it was: what is proved, else what the request states; bounded, as clients choose it."""
+    if caller is None:
+        return {"peer": request.peer, "role": None, "access_key_id": _stated_access_key_id(request)}
+    return {"peer": request.peer, "role": _cut(caller.role), "access_key_id": _cut(caller.access_key_id)}
+
+
+def _stated_access_key_id(request: Request) -> str | None:
+    return _cut(stated_access_key_id(request.headers))
+
+
+def _cut(name: str | None) -> str | None:
+    return None if name is None else name[:_LONGEST_NAME]
