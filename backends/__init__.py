@@ -5,6 +5,7 @@ errors      what a store may raise
 clock       wall time and monotonic time
 breaker     the circuit breaker
 background  loops beside the calls
+walking     all records, a page at a time
 settings    what each store can be set to
 memory      in this process
 redis       Redis: one server, Sentinel or Cluster

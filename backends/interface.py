@@ -4,13 +4,13 @@ Duties of every implementation, each proved by the conformance suite in
 `tests/backends/conformance.py`:
 
 - Any number of calls may run at once, from any number of replicas.
-- Each call is one atomic step on the store, `purge` and `list` excepted.
+- Each call is one atomic step on the store, `purge` and `page` excepted.
 - Absent is `None`; deleting the absent succeeds; every failure is a `BackendError`.
-- A call that raised may have been applied. The adapter may repeat `read`, `get`, `list` and `purge`, the
+- A call that raised may have been applied. The adapter may repeat `read`, `get`, `page` and `purge`, the
   others only if nothing was done: no connection was made, or the store said so.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NewType, Protocol
 
 from msgspec import Struct
@@ -75,6 +75,13 @@ class Record(Struct, frozen=True):
     version: str
 
 
+NamedRecord = tuple[str, Record]
+"""A record with its name."""
+
+LONGEST_PAGE = 1000
+"""The most records that are read at once."""
+
+
 class RecordStore(Protocol):
     """Small documents by name, changed by compare-and-swap."""
 
@@ -89,8 +96,12 @@ class RecordStore(Protocol):
         """
         ...
 
-    def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        """All records whose names begin with `prefix`, ordered by name."""
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
+        """The first `limit` (1 to `LONGEST_PAGE`) records whose names begin with `prefix`, ordered by name.
+
+        With `after`, which is empty or begins with `prefix`, those whose names come after it; no record needs
+        to have that name. Fewer than `limit` are the last ones.
+        """
         ...
 
 

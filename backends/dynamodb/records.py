@@ -1,7 +1,8 @@
 """Directory records in DynamoDB, spread like entries."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
+from math import ceil, sqrt
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,8 @@ from msgspec import Struct, field
 from backends.dynamodb.client import Client
 from backends.dynamodb.failures import Action, ConditionFailed
 from backends.dynamodb.items import (
+    NOT_DYNAMODB,
+    SHARDS,
     Binary,
     GetItemOutput,
     QueryOutput,
@@ -19,7 +22,8 @@ from backends.dynamodb.items import (
     record_key,
     record_partitions,
 )
-from backends.interface import Record
+from backends.errors import BackendUnavailable
+from backends.interface import NamedRecord, Record
 
 
 class _Record(Struct, frozen=True):
@@ -29,6 +33,10 @@ class _Record(Struct, frozen=True):
 
     def record(self) -> Record:
         return Record(self.document.value, self.version.value)
+
+
+class _Place(Struct, frozen=True):
+    sk: Text
 
 
 class DynamoRecordStore:
@@ -60,21 +68,62 @@ class DynamoRecordStore:
             return False
         return True
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        parts = await asyncio.gather(*(self._list(partition, prefix) for partition in record_partitions()))
-        for name, record in sorted((name, record) for part in parts for name, record in part.items()):
-            yield name, record
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
+        parts = [_Part(partition, after) for partition in record_partitions()]
+        behind = parts
+        while True:
+            await asyncio.gather(*(self._read_on(part, prefix, limit) for part in behind))
+            unread = [part for part in parts if not part.is_complete]
+            known_until = min((part.position for part in unread), default=None)
+            found = [each for part in parts for each in part.found]
+            if known_until is not None:
+                found = [(name, record) for name, record in found if name <= known_until]
+            if known_until is None or len(found) >= limit:
+                return sorted(found)[:limit]
+            behind = [part for part in unread if part.position == known_until]
 
-    async def _list(self, partition: Value, prefix: str) -> dict[str, Record]:
-        condition, values = "pk = :pk", {":pk": partition}
+    async def _read_on(self, part: "_Part", prefix: str, limit: int) -> None:
+        condition, values = "pk = :pk", {":pk": part.partition}
         if prefix:
             condition += " AND begins_with(sk, :prefix)"
             values[":prefix"] = {"S": prefix}
-        request = {
+        request: dict[str, Any] = {
             "TableName": self._table,
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
             "ConsistentRead": True,
+            "Limit": _share_of(limit),
         }
-        pages = self._client.query(request, QueryOutput[_Record])
-        return {item.name.value: item.record() async for page in pages for item in page}
+        if part.position:
+            request["ExclusiveStartKey"] = {"pk": part.partition, "sk": {"S": part.position}}
+        output = decode(await self._client.call(Action.QUERY, request), QueryOutput[_Record])
+        part.take(output)
+
+
+class _Part:
+    """What was read of one partition: all of it up to `position`."""
+
+    def __init__(self, partition: Value, position: str) -> None:
+        self.partition = partition
+        self.position = position
+        self.found: list[NamedRecord] = []
+        self.is_complete = False
+
+    def take(self, output: QueryOutput[_Record]) -> None:
+        self.found += [(item.name.value, item.record()) for item in output.items]
+        if not bytes(output.last):
+            self.is_complete = True
+            return
+        position = decode(output.last, _Place).sk.value
+        if position <= self.position:  # else it would be read for ever
+            raise BackendUnavailable(NOT_DYNAMODB)
+        self.position = position
+
+
+def _share_of(limit: int) -> int:
+    """How many of the first `limit` records one of the partitions has, but for one page in a thousand.
+
+    A checksum spreads them evenly: this is the mean, and three times its square root.
+    """
+    mean = limit / SHARDS
+    return ceil(mean + 3 * sqrt(mean)) + 1

@@ -1,11 +1,12 @@
 """The store in memory: window counters, directory records, and the whole put together."""
 
 import heapq
-from collections.abc import AsyncIterator, Callable
-from itertools import count
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Sequence
+from itertools import count, takewhile
 
 from backends.clock import Clock
-from backends.interface import AdapterSettings, Charge, Record
+from backends.interface import AdapterSettings, Charge, NamedRecord, Record
 from backends.memory.entries import MemoryEntryStore
 from backends.memory.settings import MemorySettings
 
@@ -72,6 +73,8 @@ class MemoryRecordStore:
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
+        self._names: list[str] = []
+        """Of all records, in order."""
         self._versions = count(1)
 
     async def read(self, name: str) -> Record | None:
@@ -82,13 +85,15 @@ class MemoryRecordStore:
         if (None if current is None else current.version) != expected:
             return False
         if document is None:
-            self._records.pop(name, None)
+            if self._records.pop(name, None) is not None:
+                del self._names[bisect_left(self._names, name)]
         else:
+            if current is None:
+                insort(self._names, name)
             self._records[name] = Record(document, str(next(self._versions)))
         return True
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        for name in sorted(name for name in self._records if name.startswith(prefix)):
-            record = self._records.get(name)
-            if record is not None:
-                yield name, record
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
+        start = bisect_right(self._names, after) if after else bisect_left(self._names, prefix)
+        names = takewhile(lambda name: name.startswith(prefix), self._names[start : start + limit])
+        return [(name, self._records[name]) for name in names]

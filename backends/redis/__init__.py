@@ -16,5 +16,6 @@ topology    which server runs a command or a script
 entries     `EntryStore`
 counters    `WindowCounter`
 records     `RecordStore`
+names       the order of the records, and pages of them
 backend     `Backend`: what a url chooses, put together
 """

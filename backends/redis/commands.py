@@ -3,6 +3,7 @@
 <prefix>:e:<keyspace>:<key>   an entry
 <prefix>:w:<bucket>           a window's counter
 <prefix>:records              all records, a hash by name
+<prefix>:names:{…:records}    their names in order, a sorted set in the same slot
 <prefix>:ping                 what a replica writes to see that it can
 
 No two entries, counters or records ever share a name: a keyspace is percent-encoded, so that the first
@@ -29,6 +30,7 @@ class Keys:
 
     def __init__(self, prefix: str) -> None:
         self.records = f"{prefix}:records".encode()
+        self.names = f"{prefix}:names:{{{prefix}:records}}".encode()
         self.ping = f"{prefix}:ping".encode()
         self._window = f"{prefix}:w:".encode()
         self._table = lru_cache(10_000)(lambda keyspace: f"{prefix}:e:{quote(keyspace, safe='')}:".encode())
@@ -86,5 +88,5 @@ def prepare(*words: str | None) -> Callable[..., bytes]:
             return lambda a, b, c: form % (len(a), a, len(b), b, len(c), c)
         case 4:
             return lambda a, b, c, d: form % (len(a), a, len(b), b, len(c), c, len(d), d)
-        case count:
-            raise ValueError(count)
+        case _:
+            return lambda *each: form % tuple(part for a in each for part in (len(a), a))

@@ -1,18 +1,19 @@
-"""Directory records in Redis: the fields of one hash, each a version and a document (D94)."""
+"""Directory records in Redis: the fields of one hash, each a version and a document (D94, D165)."""
 
-from collections.abc import AsyncIterator
-from heapq import merge
+from collections.abc import Sequence
 from uuid import uuid4
 
 from backends.errors import CorruptEntry
-from backends.interface import Record
-from backends.redis.commands import Keys, escape_glob, pack
+from backends.interface import NamedRecord, Record
+from backends.redis.commands import Keys, pack
 from backends.redis.connection import Reply
-from backends.redis.replies import page_of
+from backends.redis.names import NameIndex
 from backends.redis.topology import Script, Topology
 
 _VERSION_LENGTH = 32
-_LISTED_PER_STEP = 500
+_FOREIGN_NAMES = ("utf-8", "surrogateescape")
+"""A name that somebody else wrote and is no text comes back as the same bytes."""
+
 _FOREIGN = "a record in Redis was not written by this gateway"
 
 _SWAP = Script(
@@ -24,18 +25,21 @@ if version ~= ARGV[2] then
     return 0
 end
 if ARGV[3] == '' then
+    redis.call('ZREM', KEYS[2], ARGV[1])
     redis.call('HDEL', KEYS[1], ARGV[1])
 else
+    redis.call('ZADD', KEYS[2], 0, ARGV[1])
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 end
 return 1
 """,
+    keys=2,
     arguments=3,
     result_of=bool,
 )
-"""Name, expected version (empty: absent), and what to write (empty: remove). In one hash, so that a list
-need not walk through all entries, and so that a slot that moves takes all records with it at once. The HDEL
-changes nothing, but after it a script may go on at `maxmemory`: who has to make room needs the directory."""
+"""Name, expected version (empty: absent), and what to write (empty: remove). The first HDEL changes nothing,
+but after it a script may go on at `maxmemory`: who has to make room needs the directory. The index comes
+before the record, so that a user who lacks the right to change the one changes neither."""
 
 
 class RedisRecordStore:
@@ -44,36 +48,31 @@ class RedisRecordStore:
     def __init__(self, topology: Topology, keys: Keys) -> None:
         self._topology = topology
         self._name = keys.records
+        self._names = keys.names
+        self._index = NameIndex(topology, keys.records, keys.names)
 
     async def read(self, name: str) -> Record | None:
-        stored = await self._topology.call(self._name, pack("HGET", self._name, name))
+        stored = await self._topology.call(self._name, pack("HGET", self._name, _bytes(name)))
         return None if stored is None else _record(stored)
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         stored = b"" if document is None else uuid4().hex.encode() + document
-        return await _SWAP.call(self._topology, self._name, name.encode(), (expected or "").encode(), stored)
+        version = (expected or "").encode()
+        return await _SWAP.call(self._topology, self._name, self._names, _bytes(name), version, stored)
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        pattern = escape_glob(prefix.encode()) + b"*"
-        pages: list[list[tuple[bytes, bytes]]] = []
-        cursor = b"0"
-        while True:
-            step = pack("HSCAN", self._name, cursor, "MATCH", pattern, "COUNT", _LISTED_PER_STEP)
-            cursor, pairs = page_of(await self._topology.call(self._name, step))
-            pages.append(sorted(zip(pairs[::2], pairs[1::2], strict=False)))
-            if cursor == b"0":
-                break
-        before = None
-        for name, stored in merge(*pages):  # sorting all at once would hold the event loop
-            if name != before:  # a field may come twice
-                yield _text(name), _record(stored)
-            before = name
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
+        found = await self._index.page(_bytes(prefix), _bytes(after), limit)
+        return [(name.decode(*_FOREIGN_NAMES), _record(stored)) for name, stored in found]
 
 
 def _record(stored: Reply) -> Record:
     if not isinstance(stored, bytes) or len(stored) < _VERSION_LENGTH:
         raise CorruptEntry(_FOREIGN)
     return Record(stored[_VERSION_LENGTH:], _text(stored[:_VERSION_LENGTH]))
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode(*_FOREIGN_NAMES)
 
 
 def _text(stored: bytes) -> str:

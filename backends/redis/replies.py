@@ -27,7 +27,7 @@ class PartlyRefused(BackendUnavailable):
 
 
 class NotServed(PartlyRefused):
-    """The node knows of no master for the slot, or finds its cluster out of order; nothing was done."""
+    """The node cannot serve the slot now: its cluster is out of order, or moves it; nothing was done."""
 
 
 class NotMaster(PartlyRefused):
@@ -62,7 +62,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "NOSCRIPT": (MissingScript, "does not know the script"),
     "OOM": (StoreFull, "has reached maxmemory"),
     "READONLY": (NotMaster, "is a replica and refuses writes"),
-    "TRYAGAIN": (BackendUnavailable, "is moving the slot"),
+    "TRYAGAIN": (NotServed, "is moving the slot"),
     "UNBLOCKED": (BackendUnavailable, "changed its role"),
     "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
     "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
@@ -121,7 +121,7 @@ def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
 
 
 def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
-    """Cursor and elements of a reply to SCAN or HSCAN. Raises BackendUnavailable."""
+    """Cursor and elements of a reply to SCAN. Raises BackendUnavailable."""
     match reply:
         case [bytes(cursor), list(elements)] if all(isinstance(element, bytes) for element in elements):
             return cursor, elements

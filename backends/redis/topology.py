@@ -54,24 +54,27 @@ class OneMaster:
 
 
 class Script(Generic[Result]):
-    """A Lua script over one key, sent by its hash, and what its reply means.
+    """A Lua script over `keys` keys of one slot, sent by its hash, and what its reply means.
 
     A server that does not know it yet (it is new, was restarted, or flushed its scripts) says so and has done
     nothing; it is then sent the text, which it keeps.
     """
 
-    def __init__(self, text: str, *, arguments: int, result_of: Callable[[Reply], Result]) -> None:
+    def __init__(
+        self, text: str, *, keys: int = 1, arguments: int, result_of: Callable[[Reply], Result]
+    ) -> None:
         self._text = text
+        self._keys = keys
         digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
-        self._by_hash = prepare("EVALSHA", digest, "1", None, *[None] * arguments)
+        self._by_hash = prepare("EVALSHA", digest, str(keys), *[None] * (keys + arguments))
         self._result_of = result_of
 
     async def call(self, topology: Topology, key: bytes, *arguments: bytes) -> Result:
-        """Raises BackendError."""
+        """`key` is the first one; further ones come before the arguments. Raises BackendError."""
         due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
         try:
             reply = await topology.call(key, self._by_hash(key, *arguments))
         except MissingScript:
             async with deadline(due):
-                reply = await topology.call(key, pack("EVAL", self._text, 1, key, *arguments))
+                reply = await topology.call(key, pack("EVAL", self._text, self._keys, key, *arguments))
         return self._result_of(reply)

@@ -19,6 +19,7 @@ from typing import TypeVar
 from backends.clock import Clock
 from backends.errors import BackendUnavailable
 from backends.interface import RecordStore
+from backends.walking import walk
 from gateway.directory.records import (
     APPS,
     AppRecord,
@@ -56,7 +57,7 @@ class AppDocuments:
 
     async def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:
         """Every document, of one organization if named."""
-        async for _, record in self._records.list(APPS if org is None else f"{APPS}{org}/"):
+        async for _, record in walk(self._records, APPS if org is None else f"{APPS}{org}/"):
             yield decode(record, AppRecord)
 
     async def create(self, app: AppRecord) -> bool:

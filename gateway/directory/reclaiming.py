@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import EntryStore, Keyspace, Record, RecordStore
+from backends.walking import walk
 from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, decode, encode
 
 _ABANDONED_AFTER_MS = 3_600_000
@@ -40,7 +41,7 @@ class Reclaimer:
     async def run(self) -> None:
         """One round through all intents. A failure of the store ends the round; the next one starts over."""
         try:
-            intents = [intent async for intent in self._records.list(RECLAIMS)]
+            intents = [intent async for intent in walk(self._records, RECLAIMS)]
             for name, record in intents:
                 await self._reclaim(name, record)
         except BackendError as error:

@@ -5,13 +5,22 @@ call costs one coroutine more, not two.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial, reduce
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from backends.errors import BackendError
-from backends.interface import Charge, Entry, EntryStore, Keyspace, Record, RecordStore, WindowCounter
+from backends.interface import (
+    Charge,
+    Entry,
+    EntryStore,
+    Keyspace,
+    NamedRecord,
+    Record,
+    RecordStore,
+    WindowCounter,
+)
 from gateway.observability.logs import LogThrottle, describe_exception
 from gateway.observability.metrics import ServiceMetrics
 
@@ -106,14 +115,14 @@ class ObservedWindowCounter:
 
 
 class ObservedRecordStore:
-    """A `RecordStore` around another. A list is one call from its first record to its last."""
+    """A `RecordStore` around another."""
 
     def __init__(self, inner: RecordStore, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
         wrapper = partial(_wrapper, observers, backend)
         self._read = wrapper("read")
         self._swap = wrapper("swap")
-        self._list = wrapper("list")
+        self._page = wrapper("page")
 
     def read(self, name: str) -> Call[Record | None]:
         return self._read(self._inner.read(name))
@@ -121,9 +130,8 @@ class ObservedRecordStore:
     def swap(self, name: str, document: bytes | None, expected: str | None) -> Call[bool]:
         return self._swap(self._inner.swap(name, document, expected))
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        for record in await self._list(_collect(self._inner.list(prefix))):
-            yield record
+    def page(self, prefix: str, *, after: str, limit: int) -> Call[Sequence[NamedRecord]]:
+        return self._page(self._inner.page(prefix, after=after, limit=limit))
 
 
 def _wrapper(observers: Sequence[StoreObserver], backend: str, operation: str) -> Wrapper:
@@ -134,7 +142,3 @@ def _wrapper(observers: Sequence[StoreObserver], backend: str, operation: str) -
 
 def _nest(inner: Wrapper, outer: Wrapper) -> Wrapper:
     return lambda call: outer(inner(call))
-
-
-async def _collect(records: AsyncIterator[tuple[str, Record]]) -> list[tuple[str, Record]]:
-    return [record async for record in records]

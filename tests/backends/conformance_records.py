@@ -6,7 +6,8 @@ from secrets import token_hex
 
 import pytest
 
-from backends.interface import Record, RecordStore
+from backends.interface import LONGEST_PAGE, NamedRecord, Record, RecordStore
+from backends.walking import walk
 from tests.backends.conformance_base import Conformance
 
 
@@ -16,9 +17,9 @@ class RecordStoreConformance(Conformance):
         """A prefix for names, of which nothing is left afterwards."""
         prefix = f"test/{token_hex(8)}/"
         yield prefix
-        for name, record in [each async for each in store.records.list(prefix)]:
+        for name, record in [each async for each in walk(store.records, prefix)]:
             assert await store.records.swap(name, None, record.version)
-        assert [each async for each in store.records.list(prefix)] == []
+        assert await _names(store.records, prefix) == []
         assert await opened.left_over() == 0
 
     @pytest.fixture
@@ -118,34 +119,89 @@ class RecordStoreConformance(Conformance):
         await asyncio.gather(*(increment(replicas[n % len(replicas)].records) for n in range(20)))
         assert (await records.read(name)).document == b"20"
 
-    async def test_a_list_has_the_records_of_its_prefix_ordered_by_name(self, records, prefix):
+    @pytest.mark.parametrize("limit", [1, 2, 3, 1000])
+    async def test_pages_have_the_records_of_their_prefix_ordered_by_name(self, records, prefix, limit):
         for name in ("b/2", "a", "b/10", "b/1", "c", "B"):
             await self._create(records, f"{prefix}{name}", name.encode())
-        listed = [(name, record.document) async for name, record in records.list(f"{prefix}b/")]
-        assert listed == [(f"{prefix}b/{n}", f"b/{n}".encode()) for n in ("1", "10", "2")]
+        paged = [(name, record.document) for name, record in await _paged(records, f"{prefix}b/", limit)]
+        assert paged == [(f"{prefix}b/{n}", f"b/{n}".encode()) for n in ("1", "10", "2")]
 
-    async def test_a_listed_record_carries_the_version_that_a_swap_has_to_name(self, records, prefix):
+    async def test_a_page_carries_the_versions_that_a_swap_has_to_name(self, records, prefix):
         created = await self._create(records, f"{prefix}a")
-        assert [each async for each in records.list(prefix)] == [(f"{prefix}a", created)]
+        assert list(await records.page(prefix, after="", limit=1000)) == [(f"{prefix}a", created)]
 
-    async def test_a_removed_record_is_not_listed(self, records, prefix):
-        created = await self._create(records, f"{prefix}a")
-        await records.swap(f"{prefix}a", None, created.version)
-        assert [each async for each in records.list(prefix)] == []
+    async def test_a_changed_record_is_once_on_its_page_and_a_removed_one_never(self, records, prefix):
+        for name in ("a", "b"):
+            created = await self._create(records, f"{prefix}{name}")
+            assert await records.swap(f"{prefix}{name}", b"2", created.version)
+        assert await _names(records, prefix) == [f"{prefix}a", f"{prefix}b"]
+        changed = await records.read(f"{prefix}a")
+        assert await records.swap(f"{prefix}a", None, changed.version)
+        assert await _names(records, prefix) == [f"{prefix}b"]
 
     @pytest.mark.parametrize("wildcard", ["*", "?", "[a]", "%", "_", "\\"])
     async def test_a_prefix_is_taken_literally(self, records, prefix, wildcard):
         await self._create(records, f"{prefix}a1")
-        assert [each async for each in records.list(f"{prefix}{wildcard}")] == []
+        assert await _names(records, f"{prefix}{wildcard}") == []
 
-    async def test_a_long_list_is_complete_and_ordered(self, records, prefix):
+    @pytest.mark.parametrize("limit", [7, 100, 299, 300, 301])
+    async def test_long_pages_are_complete_and_ordered(self, records, prefix, limit):
         names = [f"{prefix}{number:04d}" for number in range(300)]
         await asyncio.gather(*(records.swap(name, b"1", None) for name in reversed(names)))
-        assert [name async for name, _ in records.list(prefix)] == names
+        assert [name for name, _ in await _paged(records, prefix, limit)] == names
 
-    async def test_a_list_may_be_read_while_its_records_are_removed(self, records, prefix):
+    async def test_names_are_ordered_by_their_code_points(self, records, prefix):
+        endings = ("-", "/", "0", "A", "a", "a-", "a/", "é", "\uffff", "\U0001f511")
+        names = [f"{prefix}{ending}" for ending in endings]
+        for name in reversed(names):
+            await self._create(records, name)
+        assert await _names(records, prefix) == names
+        assert [name for name, _ in await _paged(records, prefix, 1)] == names
+
+    async def test_a_page_begins_after_a_name_that_no_record_has(self, records, prefix):
+        for name in ("a", "c"):
+            await self._create(records, f"{prefix}{name}")
+        for after, rest in (("A", ["a", "c"]), ("b", ["c"]), ("c0", [])):
+            page = await records.page(prefix, after=f"{prefix}{after}", limit=10)
+            assert [name for name, _ in page] == [f"{prefix}{name}" for name in rest]
+
+    async def test_records_may_be_removed_while_pages_are_read(self, records, prefix):
         for number in range(10):
             await self._create(records, f"{prefix}{number}")
-        async for name, record in records.list(prefix):
-            await records.swap(name, None, record.version)
-        assert [each async for each in records.list(prefix)] == []
+        after = ""
+        while page := await records.page(prefix, after=after, limit=3):
+            for name, record in page:
+                await records.swap(name, None, record.version)
+            after = page[-1][0]
+        assert await _names(records, prefix) == []
+
+    async def test_a_walk_meets_what_is_there_all_the_while_exactly_once(self, records, prefix):
+        kept = [f"{prefix}{number:03d}" for number in range(0, 500, 2)]
+        fleeting = [f"{prefix}{number:03d}" for number in range(1, 500, 2)]
+        await asyncio.gather(*(records.swap(name, b"1", None) for name in (*kept, *fleeting)))
+
+        async def remove() -> None:
+            for name in fleeting:
+                record = await records.read(name)
+                await records.swap(name, None, record.version)
+
+        removing = asyncio.create_task(remove())
+        met = [name async for name, _ in walk(records, prefix)]
+        await removing
+        assert [name for name in met if name in set(kept)] == kept
+        assert len(set(met)) == len(met)
+
+
+async def _names(records: RecordStore, prefix: str) -> list[str]:
+    return [name for name, _ in await records.page(prefix, after="", limit=LONGEST_PAGE)]
+
+
+async def _paged(records: RecordStore, prefix: str, limit: int) -> list[NamedRecord]:
+    """All records of a prefix, page after page, each of which is as long as it is said to be."""
+    found: list[NamedRecord] = []
+    while True:
+        page = await records.page(prefix, after=found[-1][0] if found else "", limit=limit)
+        assert len(page) <= limit
+        found += page
+        if len(page) < limit:
+            return found

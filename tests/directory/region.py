@@ -2,11 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 
-from backends.interface import Keyspace, Record
+from backends.interface import Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
+from backends.walking import walk
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
@@ -63,10 +64,9 @@ class Records:
         await self._let_others_run()
         return done
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         self._step()
-        async for record in self._inner.list(prefix):
-            yield record
+        return await self._inner.page(prefix, after=after, limit=limit)
 
 
 class Replica:
@@ -123,4 +123,4 @@ class Region:
         return Replica(self, **options)
 
     async def record_names(self, prefix: str = "") -> list[str]:
-        return [name async for name, _ in self.memory.records.list(prefix)]
+        return [name async for name, _ in walk(self.memory.records, prefix)]

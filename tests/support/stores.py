@@ -1,10 +1,10 @@
 """Stores that fail or wait on command: ordinary backends around a real one, so no test pins driver calls."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.interface import Backend, Charge, Entry, Keyspace, Record
+from backends.interface import Backend, Charge, Entry, Keyspace, NamedRecord, Record
 
 
 class Faults:
@@ -70,10 +70,9 @@ class _Records:
         await self._faults.pass_through("swap", name)
         return await self._inner.swap(name, document, expected)
 
-    async def list(self, prefix: str) -> AsyncIterator[tuple[str, Record]]:
-        await self._faults.pass_through("list", prefix)
-        async for record in self._inner.list(prefix):
-            yield record
+    async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
+        await self._faults.pass_through("page", prefix)
+        return await self._inner.page(prefix, after=after, limit=limit)
 
 
 class FaultyBackend:

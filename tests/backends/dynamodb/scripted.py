@@ -35,14 +35,10 @@ EMPTY = answer()
 Call = Callable[[Backend], Awaitable[object]]
 
 
-async def _names(store: Backend) -> list[str]:
-    return [name async for name, _ in store.records.list("")]
-
-
 READS: dict[str, tuple[str, Call]] = {
     "get": ("GetItem", lambda store: store.entries.get(KEYSPACE, KEY)),
     "read": ("GetItem", lambda store: store.records.read(KEY)),
-    "list": ("Query", _names),
+    "page": ("Query", lambda store: store.records.page("", after="", limit=10)),
     "purge": ("BatchWriteItem", lambda store: store.entries.purge(KEYSPACE)),
 }
 WRITES: dict[str, tuple[str, Call]] = {

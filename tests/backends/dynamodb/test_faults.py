@@ -48,7 +48,7 @@ async def endpoint(environment):
 @pytest.mark.parametrize("name", ALL)
 async def test_what_an_operator_has_to_mend_is_told_as_such_and_not_repeated(endpoint, name):
     operation, call = ALL[name]
-    if name in ("list", "purge"):
+    if name in ("page", "purge"):
         operation = "Query"
     async with store_on(endpoint) as store:
         for kind, reason in MISCONFIGURED.items():
@@ -57,7 +57,7 @@ async def test_what_an_operator_has_to_mend_is_told_as_such_and_not_repeated(end
             with pytest.raises(BackendMisconfigured, match=reason) as told:
                 await call(store)
             assert str(told.value).endswith(f"({kind})")
-            assert len(endpoint.of(operation)) == (16 if name == "list" else 1)
+            assert len(endpoint.of(operation)) == (16 if name == "page" else 1)
 
 
 async def test_a_name_of_an_error_that_is_none_is_not_repeated_to_anybody(endpoint):

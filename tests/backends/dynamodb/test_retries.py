@@ -89,7 +89,7 @@ async def usual_calls(endpoint, store, name: str) -> int:
     if name == "purge":
         endpoint.script("Query", page("k"))
     endpoint.calls.clear()
-    return 16 if name == "list" else 1
+    return 16 if name == "page" else 1
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES])
@@ -152,7 +152,7 @@ async def test_pauses_are_drawn_from_zero_to_twice_as_much_each_time(endpoint, q
 @pytest.mark.parametrize("name", [*READS, *WRITES])
 async def test_repeats_add_a_tenth_and_the_ten_that_were_saved_at_first(endpoint, name):
     operation, call = (READS | WRITES)[name]
-    if name in ("list", "purge"):
+    if name in ("page", "purge"):
         operation = "Query"
     async with store_on(endpoint) as store:
         for _ in range(120):  # what is saved up has a bound
@@ -162,7 +162,7 @@ async def test_repeats_add_a_tenth_and_the_ten_that_were_saved_at_first(endpoint
         for _ in range(100):
             with pytest.raises(BackendUnavailable, match="throttles"):
                 await call(store)
-        calls = 16 * 100 if name == "list" else 100
+        calls = 16 * 100 if name == "page" else 100
         assert calls + 9 <= len(endpoint.of(operation)) <= 1.1 * calls + 10
 
 

@@ -8,6 +8,7 @@ import pytest
 from backends.clock import SystemClock
 from backends.errors import CorruptEntry
 from backends.interface import Charge
+from backends.walking import walk
 from gateway.observability.logs import JsonFormatter
 from tests.backends.redis.conformance import opened_redis
 from tests.support.config import TABLE_TOKEN
@@ -129,7 +130,7 @@ async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_t
         with pytest.raises(CorruptEntry):
             await store.records.swap("a", b"1", None)
         with pytest.raises(CorruptEntry):
-            [record async for record in store.records.list("")]
+            [record async for record in walk(store.records, "")]
 
 
 @pytest.mark.parametrize("foreign", [b"", b"x" * 31, b"\xff" * 100])
@@ -139,11 +140,15 @@ async def test_what_is_no_record_is_not_taken_for_one(server, foreign):
         with pytest.raises(CorruptEntry):
             await store.records.read("n")
         with pytest.raises(CorruptEntry):
-            _ = [each async for each in store.records.list("")]
+            _ = [each async for each in walk(store.records, "")]
 
 
-async def test_a_record_whose_name_is_no_text_is_not_taken_for_one(server):
-    server.command("HSET", "kvs:records", b"\xff", b"x" * 100)
+async def test_a_record_whose_name_is_no_text_hides_no_other(server):
+    server.command("HSET", "kvs:records", b"\xe9", b"x" * 100)
     async with opened_redis(server.url) as store:
-        with pytest.raises(CorruptEntry):
-            _ = [each async for each in store.records.list("")]
+        assert await store.records.swap("n", b"1", None)
+        assert await store.records.swap("\uffff", b"1", None)
+        names = [name async for name, _ in walk(store.records, "")]
+        assert names == ["n", names[1], "\uffff"]
+        assert await store.records.swap(names[1], None, (await store.records.read(names[1])).version)
+        assert [name for name, _ in await store.records.page("n", after="n", limit=1)] == []

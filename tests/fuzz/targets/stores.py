@@ -1,6 +1,5 @@
 """What stores reply, if they are not what they should be: entries, records, counters, and who serves what."""
 
-from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +12,7 @@ from backends.dynamodb.failures import ConditionFailed, failure_of, is_dynamodb_
 from backends.dynamodb.records import DynamoRecordStore
 from backends.dynamodb.transport import HttpReply
 from backends.errors import BackendError
-from backends.interface import Charge, EntryStore, Keyspace, RecordStore, WindowCounter
+from backends.interface import Charge, EntryStore, Keyspace, Record, RecordStore, WindowCounter
 from backends.redis.commands import SLOTS, Keys
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.discovery import find_view, named_master, shares_of
@@ -82,7 +81,7 @@ def redis(data: bytes) -> None:
                 assert 0 < error.address.port < 65536
     check_entries(RedisEntryStore(CannedReplies(data), KEYS, CLOCK.wall_ms))
     check_records(RedisRecordStore(CannedReplies(data), KEYS))
-    check_list(RedisRecordStore(CannedReplies(data), KEYS))
+    check_page(RedisRecordStore(CannedReplies(data), KEYS))
     check_counters(RedisWindowCounter(CannedReplies(data), KEYS))
 
 
@@ -120,7 +119,7 @@ def dynamodb(data: bytes) -> None:
     client = CannedOutputs(data)
     check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
     check_records(DynamoRecordStore(client, "kvs"))
-    check_list(DynamoRecordStore(client, "kvs"))
+    check_page(DynamoRecordStore(client, "kvs"))
     check_counters(DynamoWindowCounter(client, "kvs", CLOCK.wall_ms))
     with suppress(ConditionFailed):
         failure_of(HttpReply(400, None, data))
@@ -139,9 +138,11 @@ def check_records(records: RecordStore) -> None:
             binding_of(decode(record, AppRecord), "0" * 64, 600)
 
 
-def check_list(records: RecordStore) -> None:
+def check_page(records: RecordStore) -> None:
     with suppress(BackendError):
-        result_of(_names(records))
+        for name, record in result_of(records.page("app/", after="", limit=10)):
+            assert isinstance(name, str)
+            assert isinstance(record, Record)
 
 
 def check_counters(counters: WindowCounter) -> None:
@@ -154,10 +155,3 @@ def check_counters(counters: WindowCounter) -> None:
 def check_address(address: Address) -> None:
     assert address.host
     assert 0 < address.port < 65536
-
-
-def _names(records: RecordStore) -> Coroutine[Any, Any, list[str]]:
-    async def collect() -> list[str]:
-        return [name async for name, _ in records.list("app/")]
-
-    return collect()

@@ -10,6 +10,7 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.interface import Entry, Keyspace
 from backends.settings import RedisSettings
+from backends.walking import walk
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
@@ -105,7 +106,7 @@ async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_m
         await store.entries.delete(TABLE, f"{tag}new")
         assert (await store.counters.charge(tag, 1, 60_000)).admitted
         assert await store.records.swap("app/a", b"{}", None)
-        assert [name async for name, _ in store.records.list("app/")] == ["app/a"]
+        assert [name async for name, _ in walk(store.records, "app/")] == ["app/a"]
         await store.entries.purge(TABLE)
         await store.ping()
         assert store.clock_lead_seconds is not None

@@ -189,9 +189,7 @@ class _Records:
             lambda: self._records.swap(name, document, expected), may_repeat=False
         )
 
-    async def list(self, prefix: str) -> Any:
-        async def collect() -> list[Any]:
-            return [each async for each in self._records.list(prefix)]
-
-        for each in await self._network.call(collect, may_repeat=True):
-            yield each
+    async def page(self, prefix: str, *, after: str, limit: int) -> Any:
+        return await self._network.call(
+            lambda: self._records.page(prefix, after=after, limit=limit), may_repeat=True
+        )

@@ -1,0 +1,123 @@
+"""The index of records by name: a sorted set beside their hash, because a hash has no order (D165).
+
+A swap changes both in one script, so they differ only where a version that knows no index has written: an
+older replica during an upgrade, or all of them before it. A page is refused where the two differ in number,
+or where a name has no record; then the index is made to fit the hash, in steps that hold Redis for less than
+a millisecond. Every step may be repeated, and taken by several replicas at once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from backends.errors import BackendUnavailable
+from backends.redis.connection import Reply
+from backends.redis.replies import NOT_REDIS
+from backends.redis.topology import Result, Script, Topology
+
+_ATTEMPTS = 3
+
+Found = Sequence[tuple[bytes, bytes]]
+
+
+def _page_of(reply: Reply) -> Found | None:
+    match reply:
+        case None:
+            return None
+        case [list(names), list(stored)] if len(names) == len(stored):
+            if all(isinstance(each, bytes) for each in (*names, *stored)):
+                return list(zip(names, stored, strict=True))
+    raise BackendUnavailable(NOT_REDIS)
+
+
+def _position_of(reply: Reply) -> bytes:
+    if isinstance(reply, bytes):
+        return reply
+    raise BackendUnavailable(NOT_REDIS)
+
+
+_PAGE = Script(
+    """
+if redis.call('HLEN', KEYS[1]) ~= redis.call('ZCARD', KEYS[2]) then
+    return false
+end
+local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+local stored = {}
+for number, name in ipairs(names) do
+    stored[number] = redis.call('HGET', KEYS[1], name)
+    if not stored[number] then
+        return false
+    end
+end
+return {names, stored}
+""",
+    keys=2,
+    arguments=3,
+    result_of=_page_of,
+)
+"""The records between two bounds, at most so many; None if the index does not fit the hash."""
+
+_FILL = Script(
+    """
+redis.call('HDEL', KEYS[1], '')
+local step = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 250)
+for number = 1, #step[2], 2 do
+    redis.call('ZADD', KEYS[2], 0, step[2][number])
+end
+return step[1]
+""",
+    keys=2,
+    arguments=1,
+    result_of=_position_of,
+)
+"""Adds the names that a step of HSCAN meets; the cursor of the next one. Why HDEL comes first: `_SWAP`."""
+
+_PRUNE = Script(
+    """
+redis.call('HDEL', KEYS[1], '')
+local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, 250)
+for _, name in ipairs(names) do
+    if not redis.call('HGET', KEYS[1], name) then
+        redis.call('ZREM', KEYS[2], name)
+    end
+end
+return names[#names] or ''
+""",
+    keys=2,
+    arguments=1,
+    result_of=_position_of,
+)
+"""Takes out the next names that have no record; the last one looked at, empty at the end."""
+
+
+class NameIndex:
+    """Pages of the hash `records`, by the sorted set `names`."""
+
+    def __init__(self, topology: Topology, records: bytes, names: bytes) -> None:
+        self._topology = topology
+        self._keys = (records, names)
+        self._repairing = asyncio.Lock()
+
+    async def page(self, prefix: bytes, after: bytes, limit: int) -> Found:
+        """Names and what is stored under them, as `RecordStore.page` has it. Raises BackendError."""
+        lowest = b"(" + after if after else b"[" + prefix if prefix else b"-"
+        highest = b"(" + prefix + b"\xff" if prefix else b"+"  # UTF-8 has no such byte
+        arguments = (lowest, highest, b"%d" % limit)
+        for _ in range(_ATTEMPTS):
+            found = await self._call(_PAGE, *arguments)
+            if found is not None:
+                return found
+            async with self._repairing:
+                await self._repair()
+        raise BackendUnavailable("an older version of the gateway keeps changing the records")
+
+    async def _repair(self) -> None:
+        """What somebody else has repaired meanwhile is repaired once more; it happens once in an upgrade."""
+        cursor = await self._call(_FILL, b"0")
+        while cursor != b"0":
+            cursor = await self._call(_FILL, cursor)
+        name = await self._call(_PRUNE, b"-")
+        while name:
+            name = await self._call(_PRUNE, b"(" + name)
+
+    async def _call(self, script: Script[Result], *arguments: bytes) -> Result:
+        return await script.call(self._topology, *self._keys, *arguments)

@@ -1,0 +1,81 @@
+"""The index of records by name, where a version has written that knows none."""
+
+import asyncio
+
+import pytest
+
+from backends.errors import BackendMisconfigured
+from backends.walking import walk
+from tests.backends.redis.conformance import opened_redis
+from tests.support.outcomes import fault_of
+from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.tls import COMMANDS
+
+RECORD = b"0" * 32 + b"{}"
+RECORDS, NAMES = "kvs:records", "kvs:names:{kvs:records}"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def empty(server):
+    server.command("FLUSHALL")
+
+
+def write_as_before(server: RedisServer, *names: str) -> None:
+    """What the version did that kept no index."""
+    for name in names:
+        server.command("HSET", RECORDS, name, RECORD)
+
+
+async def names_of(store, prefix: str = "") -> list[str]:
+    return [name async for name, _ in walk(store.records, prefix)]
+
+
+async def test_a_directory_of_an_older_version_is_found_whole_and_in_order(server):
+    names = [f"app/acme/{number:04d}/e" for number in range(1200)]
+    write_as_before(server, *reversed(names))
+    async with opened_redis(server.url) as store:
+        assert await names_of(store, "app/") == names
+        assert server.command("ZCARD", NAMES) == len(names)
+
+
+async def test_what_an_older_replica_registers_and_removes_meanwhile_is_seen(server):
+    async with opened_redis(server.url) as store:
+        for name in ("a", "b", "c"):
+            assert await store.records.swap(name, b"1", None)
+        write_as_before(server, "d")
+        assert await names_of(store) == ["a", "b", "c", "d"]
+        server.command("HDEL", RECORDS, "b")
+        assert await names_of(store) == ["a", "c", "d"]
+        server.command("HDEL", RECORDS, "c")
+        write_as_before(server, "b")  # as many as before
+        assert await names_of(store) == ["a", "b", "d"]
+
+
+async def test_replicas_that_index_a_directory_at_once_while_it_changes_agree(server):
+    write_as_before(server, *(f"{number:04d}" for number in range(1000)))
+    async with opened_redis(server.url) as one, opened_redis(server.url) as other:
+
+        async def change(store, kind: str) -> None:
+            for number in range(100):
+                assert await store.records.swap(f"{kind}{number:03d}", b"1", None)
+                record = await store.records.read(f"{number:03d}0")
+                await store.records.swap(f"{number:03d}0", None, record and record.version)
+
+        await asyncio.gather(change(one, "x"), change(other, "y"), names_of(one), names_of(other))
+        stored = sorted(name.decode() for name in server.command("HKEYS", RECORDS))
+        assert await names_of(one) == await names_of(other) == stored
+        assert server.command("ZCARD", NAMES) == len(stored)
+
+
+async def test_a_user_without_the_right_to_change_the_index_changes_no_record():
+    rights = [command for command in COMMANDS if command not in ("zadd", "zrem")]
+    with TlsServer(commands=rights) as server:
+        async with opened_redis(server.url, ca_file=str(server.ca_file)) as store:
+            assert isinstance(await fault_of(store.records.swap("a", b"1", None)), BackendMisconfigured)
+            assert await store.records.read("a") is None
