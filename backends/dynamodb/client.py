@@ -29,6 +29,7 @@ from backends.dynamodb.transport import (
     NotReached,
     Post,
     Signer,
+    TooLarge,
 )
 from backends.errors import BackendUnavailable
 
@@ -110,6 +111,8 @@ class Client:
             return self._failed(Failure(Cause.UNREACHED, BackendUnavailable("DynamoDB cannot be reached")))
         except ConnectionBroken:
             return self._failed(unanswered("the connection to DynamoDB was lost"))
+        except TooLarge:
+            return self._failed(unanswered("a response of DynamoDB is larger than any of its own"))
         if reply.crc32 is not None and reply.crc32 != str(crc32(reply.body)):
             return self._failed(unanswered("a response of DynamoDB was damaged on its way"))
         if reply.status != 200:

@@ -11,7 +11,14 @@ from functools import lru_cache
 from hashlib import sha256
 from time import gmtime, strftime
 
-from aiohttp import ClientConnectorError, ClientError, ClientSession, DummyCookieJar, TCPConnector
+from aiohttp import (
+    ClientConnectorError,
+    ClientError,
+    ClientResponse,
+    ClientSession,
+    DummyCookieJar,
+    TCPConnector,
+)
 from msgspec import Struct
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
@@ -78,6 +85,10 @@ class HttpReply(Struct, frozen=True):
     body: bytes
 
 
+class TooLarge(Exception):
+    """The reply is larger than any of DynamoDB's."""
+
+
 class NotReached(Exception):
     """Nothing was sent: no connection could be made."""
 
@@ -86,8 +97,14 @@ class ConnectionBroken(Exception):
     """The connection ended before the reply did; the request may have been carried out."""
 
 
+LARGEST_REPLY_BYTES = 4 * 1024 * 1024
+"""A page of a Query is 1 MB, in base64 and with names well below twice that."""
+
 Post = Callable[[Mapping[str, str], bytes], Awaitable[HttpReply]]
-"""Sends headers and body, returns the reply. Raises NotReached or ConnectionBroken. May be cancelled."""
+"""Sends headers and body, returns the reply. Raises NotReached, ConnectionBroken or TooLarge.
+
+May be cancelled.
+"""
 
 
 class AiohttpTransport:
@@ -114,7 +131,7 @@ class AiohttpTransport:
                 self._url, headers=headers, data=body, allow_redirects=False
             ) as reply:
                 self.date = reply.headers.get("Date")
-                return HttpReply(reply.status, reply.headers.get("x-amz-crc32"), await reply.read())
+                return HttpReply(reply.status, reply.headers.get("x-amz-crc32"), await _body(reply))
         except ClientConnectorError:
             raise NotReached from None
         except (ClientError, OSError):
@@ -123,3 +140,16 @@ class AiohttpTransport:
     async def close(self) -> None:
         """Give all connections back; may be repeated."""
         await self._session.close()
+
+
+async def _body(reply: ClientResponse) -> bytes:
+    """Raises TooLarge, before more than the bound was taken in."""
+    announced = reply.content_length
+    if announced is not None and announced <= LARGEST_REPLY_BYTES:
+        return await reply.read()
+    body = bytearray()
+    async for part in reply.content.iter_any():
+        body += part
+        if len(body) > LARGEST_REPLY_BYTES:
+            raise TooLarge
+    return bytes(body)

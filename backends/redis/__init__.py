@@ -3,7 +3,8 @@
 settings    what `kind: redis` can be set to
 url         the forms of a Redis url, parsed
 commands    what is sent: names, slots, commands in RESP
-replies     what comes back: error replies as the errors of the ports
+resp        what comes back: replies in RESP, within bounds
+replies     what they mean: error replies as the errors of the ports
 deadlines   how long a reply may take, and how an overdue one is noticed
 connection  one socket that all calls share
 dialing     from an address to an open connection: TLS, credentials, database

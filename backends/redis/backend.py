@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from backends.breaker import Breaker
 from backends.clock import Clock
-from backends.errors import BackendError, StoreFull
+from backends.errors import BackendError, BackendUnavailable, StoreFull
 from backends.interface import AdapterSettings
 from backends.redis.cluster import ClusterOfMasters
 from backends.redis.commands import Keys, pack
@@ -19,6 +19,7 @@ from backends.redis.counters import RedisWindowCounter
 from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
 from backends.redis.entries import RedisEntryStore
 from backends.redis.records import RedisRecordStore
+from backends.redis.replies import NOT_REDIS, check_done
 from backends.redis.sentinels import MasterBySentinels, Sentinels
 from backends.redis.server import Server
 from backends.redis.settings import RedisSettings
@@ -51,7 +52,7 @@ class RedisBackend:
         name = self._keys.ping
         await self._topology.ping()
         with suppress(StoreFull):  # only puts are refused then
-            await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS))
+            check_done(await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS)))
         self.clock_lead_seconds = await self._clock_lead_seconds()
 
     def apply(self, settings: AdapterSettings) -> bool:
@@ -75,8 +76,10 @@ class RedisBackend:
         except BackendError:
             return None  # this user may not ask: the store is there all the same
         answered_ms = self._wall_ms()
-        seconds, microseconds = map(int, reply)
-        return (asked_ms + answered_ms) / 2000 - (seconds + microseconds / 1_000_000)
+        match reply:
+            case [bytes(seconds), bytes(microseconds)] if (seconds + microseconds).isdigit():
+                return (asked_ms + answered_ms) / 2000 - (int(seconds) + int(microseconds) / 1_000_000)
+        raise BackendUnavailable(NOT_REDIS)
 
 
 def _access(url: RedisUrl, ca_file: str | None) -> Access:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.redis.commands import slot_of
-from backends.redis.connection import Reply
 from backends.redis.deadlines import DEADLINE_SECONDS, deadline
-from backends.redis.replies import NotServed, Redirected
+from backends.redis.replies import NotServed, Redirected, check_alive
+from backends.redis.resp import Reply
 from backends.redis.server import PING, Server
 from backends.redis.slots import SlotMap
 
@@ -50,7 +50,8 @@ class ClusterOfMasters:
     async def ping(self) -> None:
         masters = await self.masters()
         try:
-            await asyncio.gather(*(master.call(PING) for master in masters))
+            for reply in await asyncio.gather(*(master.call(PING) for master in masters)):
+                check_alive(reply)
         except BackendError:
             self._slots.refresh()
             raise

@@ -15,7 +15,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import hiredis
 
@@ -23,15 +23,12 @@ from backends.errors import BackendUnavailable
 from backends.redis.commands import pack
 from backends.redis.deadlines import DEADLINE_SECONDS, NOT_IN_TIME, DeadlineTimer
 from backends.redis.replies import NOT_REDIS, error_of
-
-Reply = Any
-"""What hiredis makes of RESP2: None, int, bytes, or a list of these."""
+from backends.redis.resp import NotResp, Reply, ReplyReader
 
 LOST = "the connection was lost"
 
 _NO_LINGER = struct.pack("ii", 1, 0)
 _ASKING = pack("ASKING")
-_INCOMPLETE = object()
 
 
 def _as_it_is(reply: hiredis.ReplyError) -> Exception:
@@ -50,7 +47,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._parser = hiredis.Reader(notEnoughData=_INCOMPLETE)
+        self._replies = ReplyReader()
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._unsent: list[bytes] = []
         self._timer = DeadlineTimer(self._oldest_due, self._on_overdue)
@@ -130,11 +127,10 @@ class Connection(asyncio.Protocol):
         self._socket: socket.socket = transport.get_extra_info("socket")
 
     def data_received(self, data: bytes) -> None:
-        if self._fault:
+        if self.fault:
             return
-        self._parser.feed(data)
         try:
-            while (value := self._parser.gets()) is not _INCOMPLETE:
+            for value in self._replies.feed(data):
                 if isinstance(value, hiredis.ReplyError):
                     self._raise(value)
                 elif self._waiting:
@@ -146,7 +142,9 @@ class Connection(asyncio.Protocol):
                         self._on_recovery()
                 else:
                     self.end(NOT_REDIS)
-        except (hiredis.ProtocolError, TypeError):  # the latter for RESP3 that Python cannot hold
+                if self._fault:  # what follows belongs to nobody
+                    return
+        except NotResp:
             self.end(NOT_REDIS)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's

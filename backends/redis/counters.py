@@ -6,17 +6,16 @@ from typing import Any
 from backends.errors import BackendUnavailable
 from backends.interface import Charge
 from backends.redis.commands import Keys
-from backends.redis.connection import Reply
 from backends.redis.replies import NOT_REDIS
+from backends.redis.resp import Reply
 from backends.redis.topology import Script, Topology
 
 
 def _charge_of(reply: Reply) -> Charge:
-    try:
-        admitted, closes_in_ms = reply
-        return Charge(admitted == 1, max(closes_in_ms, 1))
-    except (TypeError, ValueError):
-        raise BackendUnavailable(NOT_REDIS) from None
+    match reply:
+        case [0 | 1 as admitted, int(closes_in_ms)]:
+            return Charge(admitted == 1, max(closes_in_ms, 1))
+    raise BackendUnavailable(NOT_REDIS)
 
 
 _CHARGE = Script(

@@ -12,7 +12,7 @@ from msgspec import Struct
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.redis.commands import pack
 from backends.redis.connection import LOST, Connection
-from backends.redis.replies import error_of
+from backends.redis.replies import check_alive, error_of
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")
@@ -59,7 +59,7 @@ async def refuse_replica(connection: Connection, _address: Address) -> None:
 async def warn_of_eviction(connection: Connection, address: Address) -> None:
     """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
     facts = await _info(connection, "memory")
-    policy = facts.get(b"maxmemory_policy", b"noeviction").decode()
+    policy = facts.get(b"maxmemory_policy", b"noeviction").decode(errors="replace")
     if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
         log.warning(
             "redis may evict counters and entries: maxmemory-policy should be noeviction",
@@ -94,7 +94,7 @@ async def _authenticate(connection: Connection, access: Access) -> None:
         credentials = (access.user, access.password) if access.user else (access.password,)
         commands.insert(0, pack("AUTH", *credentials))
     try:
-        await asyncio.gather(*(connection.send(command) for command in commands))
+        *_, pong = await asyncio.gather(*(connection.send(command) for command in commands))
     except hiredis.ReplyError as reply:
         raise error_of(reply) from None
     except BackendUnavailable:
@@ -102,6 +102,7 @@ async def _authenticate(connection: Connection, access: Access) -> None:
             raise
         need = "TLS (rediss://)" if access.tls is None else "a client certificate (tls-auth-clients)"
         raise BackendUnavailable(f"closes the connection before it answers; may require {need}") from None
+    check_alive(pong)
 
 
 async def _info(connection: Connection, section: str) -> dict[bytes, bytes]:

@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.redis.commands import SLOTS, pack
-from backends.redis.connection import Connection, Reply
+from backends.redis.connection import Connection
 from backends.redis.deadlines import DEADLINE_SECONDS, deadline
 from backends.redis.replies import NOT_REDIS, error_of
+from backends.redis.resp import Reply
 from backends.redis.url import Address
 
 CLUSTER_SLOTS = pack("CLUSTER", "SLOTS")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace
 from backends.redis.commands import Keys, pack, prepare
-from backends.redis.replies import page_of
+from backends.redis.replies import check_done, page_of
 from backends.redis.server import Server
 from backends.redis.topology import Topology
 
@@ -40,14 +40,11 @@ class RedisEntryStore:
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         name = self._keys.entry(keyspace, key)
         stored = _FRONT.pack(_VERSION, entry.expires_at_ms or _NEVER) + entry.value
-        if entry.expires_at_ms is None:
-            await self._topology.call(name, _SET(name, stored))
-            return
-        ttl_ms = entry.expires_at_ms - self._now_ms()
-        if ttl_ms > 0:
-            await self._topology.call(name, _SET_WITH_TTL(name, stored, b"%d" % ttl_ms))
-        else:
-            await self._topology.call(name, _UNLINK(name))
+        command = _SET(name, stored)
+        if entry.expires_at_ms is not None:
+            ttl_ms = entry.expires_at_ms - self._now_ms()
+            command = _SET_WITH_TTL(name, stored, b"%d" % ttl_ms) if ttl_ms > 0 else _UNLINK(name)
+        check_done(await self._topology.call(name, command))
 
     async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
         name = self._keys.entry(keyspace, key)
@@ -63,7 +60,7 @@ class RedisEntryStore:
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         name = self._keys.entry(keyspace, key)
-        await self._topology.call(name, _UNLINK(name))
+        check_done(await self._topology.call(name, _UNLINK(name)))
 
     async def purge(self, keyspace: Keyspace) -> None:
         pattern = self._keys.entries_pattern(keyspace)

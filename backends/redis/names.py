@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.errors import BackendUnavailable
-from backends.redis.connection import Reply
 from backends.redis.replies import NOT_REDIS
+from backends.redis.resp import Reply
 from backends.redis.topology import Result, Script, Topology
 
 _ATTEMPTS = 3

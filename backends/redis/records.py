@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from uuid import uuid4
 
-from backends.errors import CorruptEntry
+from backends.errors import BackendUnavailable, CorruptEntry
 from backends.interface import NamedRecord, Record
 from backends.redis.commands import Keys, pack
-from backends.redis.connection import Reply
 from backends.redis.names import NameIndex
+from backends.redis.replies import NOT_REDIS
+from backends.redis.resp import Reply
 from backends.redis.topology import Script, Topology
 
 _VERSION_LENGTH = 32
@@ -15,6 +16,13 @@ _FOREIGN_NAMES = ("utf-8", "surrogateescape")
 """A name that somebody else wrote and is no text comes back as the same bytes."""
 
 _FOREIGN = "a record in Redis was not written by this gateway"
+
+
+def _is_swapped(reply: Reply) -> bool:
+    if type(reply) is not int or reply not in (0, 1):
+        raise BackendUnavailable(NOT_REDIS)
+    return reply == 1
+
 
 _SWAP = Script(
     """
@@ -35,7 +43,7 @@ return 1
 """,
     keys=2,
     arguments=3,
-    result_of=bool,
+    result_of=_is_swapped,
 )
 """Name, expected version (empty: absent), and what to write (empty: remove). The first HDEL changes nothing,
 but after it a script may go on at `maxmemory`: who has to make room needs the directory. The index comes

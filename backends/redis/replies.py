@@ -120,6 +120,18 @@ def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
     return error_of(reply)
 
 
+def check_done(reply: Any) -> None:
+    """Raises BackendUnavailable unless a command was carried out: the reply to one is OK or a number."""
+    if reply != b"OK" and type(reply) is not int:
+        raise BackendUnavailable(NOT_REDIS)
+
+
+def check_alive(reply: Any) -> None:
+    """Raises BackendUnavailable unless this is the reply to PING."""
+    if reply != b"PONG":
+        raise BackendUnavailable(NOT_REDIS)
+
+
 def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
     """Cursor and elements of a reply to SCAN. Raises BackendUnavailable."""
     match reply:

@@ -9,8 +9,8 @@ from typing import Protocol
 from backends.background import Background
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
 from backends.redis.commands import pack
-from backends.redis.connection import Reply
 from backends.redis.discovery import named_master
+from backends.redis.resp import Reply
 from backends.redis.server import Server
 from backends.redis.topology import OneMaster
 from backends.redis.url import Address

@@ -10,9 +10,10 @@ from backends.background import Background, jittered
 from backends.breaker import Breaker
 from backends.errors import BackendError, BackendUnavailable, as_backend_error
 from backends.redis.commands import pack
-from backends.redis.connection import LOST, Connection, Reply
+from backends.redis.connection import LOST, Connection
 from backends.redis.deadlines import DEADLINE_SECONDS, deadline
 from backends.redis.replies import NotMaster, PartlyRefused, error_of_command
+from backends.redis.resp import Reply
 from backends.redis.url import Address
 
 log = logging.getLogger("kvs.redis")

@@ -6,9 +6,9 @@ from hashlib import sha1
 from typing import Generic, Protocol, TypeVar
 
 from backends.redis.commands import pack, prepare
-from backends.redis.connection import Reply
 from backends.redis.deadlines import DEADLINE_SECONDS, deadline
-from backends.redis.replies import MissingScript
+from backends.redis.replies import MissingScript, check_alive
+from backends.redis.resp import Reply
 from backends.redis.server import PING, Server
 
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ class OneMaster:
         return (self._server,)
 
     async def ping(self) -> None:
-        await self._server.call(PING)
+        check_alive(await self._server.call(PING))
 
     async def close(self) -> None:
         await self._server.close()

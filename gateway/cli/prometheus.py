@@ -95,7 +95,7 @@ class PrometheusArchive:
         if error.code in (401, 403):
             return CommandFailed(Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url)
         try:
-            told = msgspec.json.decode(error.read(), type=_Error)
+            told = msgspec.json.decode(error.read(_ANSWER_BYTES), type=_Error)
         except (HTTPException, OSError, ValueError, RecursionError):
             return self._unexpected(status=error.code)
         if told.type == "timeout" or "too many samples" in told.error:

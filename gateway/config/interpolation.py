@@ -17,9 +17,20 @@ Read = Callable[[Path], str]
 """The text of a file. Raises OSError, or ValueError for what is no text."""
 
 
+MOST_BYTES = 64 * 1024 * 1024
+"""More than any configuration that can be used."""
+
+_LONGEST_STRING = 65_536
+"""More than any secret that can be used."""
+
+
 def read_text(file: Path) -> str:
-    """The text of a file in UTF-8."""
-    return file.read_text(encoding="utf-8")
+    """The text of a file in UTF-8. Raises OSError if it is larger than `MOST_BYTES`, or never ends."""
+    with file.open("rb") as opened:
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError
+    return content.decode()
 
 
 class Outside(Struct, frozen=True):
@@ -89,7 +100,11 @@ def _is_text(value: str) -> bool:
 
 def _read(file: Path, path: str, read: Read, problems: Problems) -> str:
     try:
-        return read(file).rstrip("\r\n")
+        text = read(file)
     except (OSError, ValueError):
         problems.add(path, "the file that it names cannot be read")
         return ""
+    if len(text) > _LONGEST_STRING:
+        problems.add(path, f"the file that it names holds more than {_LONGEST_STRING} characters")
+        return ""
+    return text.rstrip("\r\n")

@@ -11,7 +11,7 @@ import msgspec
 from backends.settings import RedisSettings
 from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
-from gateway.config.interpolation import Outside, Read, interpolate, read_text
+from gateway.config.interpolation import MOST_BYTES, Outside, Read, interpolate, read_text
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
 from gateway.config.settings import Settings
 from gateway.config.strict_yaml import read_yaml
@@ -20,9 +20,6 @@ _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
 
 Marks = dict[Path, tuple[int, int, int] | None]
 """For each file the time of its last change, its size and its inode; None if it cannot be seen."""
-
-_MAX_RELOAD_BYTES = 64 * 1024 * 1024
-"""More than any configuration that can be used."""
 
 
 def load(file: Path, environ: Mapping[str, str], read: Read = read_text) -> Settings:
@@ -130,7 +127,7 @@ def _read_again(file: Path) -> str:
     """The text of a regular file: a pipe may never begin or never end. Raises what `read_text` raises."""
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as text:  # noqa: PTH123
         found = os.fstat(text.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_RELOAD_BYTES:
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
             raise OSError
         return text.read()
 

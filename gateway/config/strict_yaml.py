@@ -21,6 +21,9 @@ from gateway.config.problems import InvalidConfiguration, Problem
 _MOST_VALUES = 5_000_000
 """Three times what 100,000 apps with three tables each have."""
 
+_CHARACTERS_PER_VALUE = 100
+"""A long text counts as so many values more: an alias may repeat it, and each time it is looked through."""
+
 _MOST_KEYS = 10_000
 """In one mapping, those that are merged into it included."""
 
@@ -44,6 +47,8 @@ def read_yaml(text: str) -> Any:
 
 def _values_in(tree: Any, counted: dict[int, int]) -> int:
     """How many there are once aliases are expanded: a few lines of them may stand for billions."""
+    if isinstance(tree, str):
+        return 1 + len(tree) // _CHARACTERS_PER_VALUE
     if not isinstance(tree, dict | list):
         return 1
     if id(tree) not in counted:

@@ -84,3 +84,28 @@ def test_keys_are_not_interpolated():
     with pytest.raises(InvalidConfiguration) as caught:
         parse("'${NAME}': x\nregion: x", {"NAME": "readiness"})
     assert [problem.problem for problem in caught.value.problems] == ["has a key that is not a name"]
+
+
+def test_a_mounted_file_of_more_than_any_secret_is_a_mistake(tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("x" * 65_537)
+    with pytest.raises(InvalidConfiguration) as caught:
+        parse(f"region: file:{file}", {})
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.problem) == (
+        "region",
+        "the file that it names holds more than 65536 characters",
+    )
+
+
+def test_a_configuration_without_end_cannot_be_read():
+    with pytest.raises(InvalidConfiguration) as caught:
+        load(Path("/dev/zero"), {})
+    assert caught.value.problems[0].problem == "cannot be read"
+
+
+def test_a_long_text_that_aliases_repeat_is_too_much():
+    aliases = "\n".join("- *long" for _ in range(10_000))
+    with pytest.raises(InvalidConfiguration) as caught:
+        parse(f"region: &long {'x' * 100_000}\napps:\n{aliases}", {})
+    assert caught.value.problems[0].problem == "holds too many values"

@@ -8,6 +8,7 @@ import pytest
 
 from backends.clock import SystemClock
 from backends.dynamodb import client
+from backends.dynamodb.transport import LARGEST_REPLY_BYTES
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.backends.dynamodb.scripted import (
@@ -74,6 +75,30 @@ async def test_a_namespace_is_not_needed_to_know_an_error(endpoint):
         endpoint.always("PutItem", Answer(body, 400))
         with pytest.raises(BackendMisconfigured, match="AccessDenied"):
             await WRITES["put"][1](store)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("is_announced", [True, False], ids=["announced", "in chunks"])
+async def test_a_response_beyond_any_of_dynamodbs_is_not_taken_in(endpoint, name, is_announced):
+    body = b"{" + b" " * LARGEST_REPLY_BYTES + b"}"
+    if is_announced:
+        huge = Answer(body)
+    else:
+        head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
+        huge = Answer(head + b"%x\r\n" % len(body) + body, raw=True)
+    operation, call = ALL[name]
+    async with store_on(endpoint) as store:
+        for each in {operation, "Query"} if name in ("page", "purge") else {operation}:
+            endpoint.always(each, huge)
+        with pytest.raises(BackendUnavailable, match="larger than any of its own"):
+            await call(store)
+
+
+async def test_a_response_of_nothing_but_brackets_is_an_ordinary_failure(endpoint):
+    async with store_on(endpoint) as store:
+        endpoint.always("GetItem", Answer(b'{"Item":' + b"[" * 1_000_000))
+        with pytest.raises(BackendUnavailable, match="does not speak the protocol"):
+            await READS["get"][1](store)
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,13 @@ KEYSPACE, KEY, ENTRY = Keyspace("tbl"), "k", Entry(b"1", None)
 ROLE = b"role:master\r\n"
 
 
-def _master(_words):
-    return lambda words: b"$%d\r\n%b\r\n" % (len(ROLE), ROLE) if words[0] == b"INFO" else b"+OK\r\n"
+def _reply(words):
+    """Of a server that says to be a master."""
+    return {b"INFO": _resp(ROLE)[4:], b"TIME": _resp("1", "0")}.get(words[0], b"+OK\r\n")
+
+
+def _master(_number):
+    return _reply
 
 
 def _resp(*words):
@@ -155,7 +160,7 @@ async def cluster():
         views = [nodes[:3] for _ in nodes]
 
         def replies(number):
-            return lambda words: _slots(views[number]) if words[0] == b"CLUSTER" else b"+OK\r\n"
+            return lambda words: _slots(views[number]) if words[0] == b"CLUSTER" else _reply(words)
 
         for number, node in enumerate(nodes):
             node.replies = replies(number)

@@ -48,8 +48,8 @@ class ScriptedRedis:
                 parser.feed(data)
                 while (command := parser.gets()) is not False:
                     self._answer(command, writer)
-        except ConnectionError:
-            pass  # the client went away
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the client went away, or the test is over
         finally:
             writer.transport.abort()
             self._writers.discard(writer)

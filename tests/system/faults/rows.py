@@ -58,6 +58,11 @@ ROWS = (
         "test_a_master_that_is_cut_off_from_all_but_one_connection_is_left_once_it_is_replaced",
     ),
     _row(
+        "a store that replies with anything at all keeps the loop for less than 50 ms",
+        "backends/redis/test_hostile_server.py",
+        "backends/dynamodb/test_faults.py::test_a_response_beyond_any_of_dynamodbs_is_not_taken_in",
+    ),
+    _row(
         "connections to Redis cut, slow, narrow, silent, half-closed, noisy, moved",
         "system/store_faults/test_links.py",
         "backends/redis/test_connection.py",

@@ -1,0 +1,161 @@
+"""A server that replies with anything at all: each call fails in time, and the loop stays free."""
+
+import asyncio
+import time
+
+import pytest
+
+from backends import open_backend
+from backends.clock import SystemClock
+from backends.errors import BackendError
+from backends.interface import Charge, Entry, Keyspace, Record
+from backends.redis.connection import Connection
+from backends.redis.replies import NOT_REDIS
+from backends.redis.resp import LARGEST_REPLY_BYTES, LONGEST_LINE_BYTES, MOST_ELEMENTS, NotResp, ReplyReader
+from backends.settings import RedisSettings
+from tests.support.outcomes import outcomes, reasons
+from tests.support.ports import HOST
+from tests.support.redis.scripted import ScriptedRedis
+
+LOOP_SECONDS = 0.05
+"""Of processor time, that a reply may keep the loop from everything else."""
+
+HOSTILE = {
+    "an array of two billion elements": b"*2000000000\r\n",
+    "an array of as many as a number can say": b"*9223372036854775807\r\n",
+    "a map, of RESP3": b"%2000000000\r\n",
+    "a set, of RESP3": b"~2000000000\r\n",
+    "pushes, of RESP3": b">0\r\n" * 60_000,
+    "an attribute, of RESP3": b"|2000000000\r\n",
+    "a number of more digits than any": b":" + b"9" * 10_000 + b"\r\n",
+    "a string of two billion bytes": b"$2000000000\r\n",
+    "arrays in arrays": b"*1\r\n" * 60_000,
+    "large arrays in arrays": b"*99999\r\n" * 30_000,
+    "large arrays beside each other": b"*1000\r\n" + b"*99999\r\n" * 30_000,
+    "a line without end": b"+" + b"x" * 250_000,
+    "an error without end": b"-" + b"x" * 250_000,
+    "replies that nobody waits for": b":1\r\n" * 60_000,
+    "errors that nobody waits for": b"-ERR\r\n" * 40_000,
+}
+
+
+@pytest.mark.parametrize("reply", HOSTILE.values(), ids=HOSTILE)
+async def test_a_reply_beyond_all_bounds_ends_the_connection_and_costs_no_time(reply):
+    async with ScriptedRedis(lambda _: b":1\r\n") as server:
+        _, connection = await asyncio.get_running_loop().create_connection(Connection, HOST, server.port)
+        call = connection.send(b"*1\r\n$1\r\nX\r\n")
+        began = time.process_time()
+        connection.data_received(reply)
+        assert time.process_time() - began < LOOP_SECONDS
+        assert connection.fault
+        await outcomes([call])
+        assert reasons(await outcomes([connection.send(b"")])) == {connection.fault}
+
+
+async def test_what_a_server_keeps_sending_is_read_in_time_that_is_linear_in_it():
+    """In pieces as small as they come: of a line that does not end, a string, an array."""
+    for head, piece, pieces in (
+        (b"+", b"x", LONGEST_LINE_BYTES),
+        (b"$50000000\r\n", b"x" * 100, 100_000),
+        (b"*%d\r\n" % MOST_ELEMENTS, b":1\r\n", MOST_ELEMENTS - 1),
+    ):
+        reader = ReplyReader()
+        assert list(reader.feed(head)) == []
+        began = time.process_time()
+        for _ in range(pieces - len(head)):
+            assert list(reader.feed(piece)) == []
+        assert time.process_time() - began < pieces * 0.0001
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        b"$%d\r\n" % (LARGEST_REPLY_BYTES + 1),
+        b"*2\r\n$1\r\nx\r\n$%d\r\n" % LARGEST_REPLY_BYTES,
+        b"*%d\r\n" % (MOST_ELEMENTS + 1),
+        b"*2\r\n*%d\r\n" % (MOST_ELEMENTS - 1),
+        b"*1\r\n" * 9,
+        b"+" + b"x" * LONGEST_LINE_BYTES,
+    ],
+    ids=lambda announced: repr(announced[:20]),
+)
+def test_what_is_announced_is_refused_before_it_comes(announced):
+    with pytest.raises(NotResp):
+        list(ReplyReader().feed(announced))
+
+
+REPLIES = (
+    b"*2\r\n:1\r\n:60000\r\n$5\r\na\r\nbc\r\n+OK\r\n$-1\r\n*-1\r\n*0\r\n:-7\r\n"
+    b"*2\r\n$1\r\n0\r\n*1\r\n+x\r\n-E f\r\n$0\r\n\r\n"
+)
+READ = [[1, 60000], b"a\r\nbc", b"OK", None, None, [], -7, [b"0", [b"x"]], "E f", b""]
+
+
+@pytest.mark.parametrize("size", range(1, len(REPLIES) + 1))
+def test_replies_are_read_the_same_in_pieces_of_any_size(size):
+    reader, read = ReplyReader(), []
+    for start in range(0, len(REPLIES), size):
+        read += reader.feed(REPLIES[start : start + size])
+    assert [str(each) if isinstance(each, Exception) else each for each in read] == READ
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b":", b":+1", b":1_0", b": 1", b":1.0", b"$", b"$x", b"$1_0", b"$-2", b"*-2", b"*", b"*1e3", b"x", b""],
+    ids=repr,
+)
+def test_a_line_that_is_none_of_resp2_is_refused(line):
+    with pytest.raises(NotResp):
+        list(ReplyReader().feed(line + b"\r\n0\r\n"))
+
+
+SHAPES = [
+    b":1\r\n", b":7\r\n", b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"+OK\r\n", b"+PONG\r\n", b"$2\r\nOK\r\n",
+    b"$0\r\n\r\n", b"*1\r\n:1\r\n", b"*2\r\n:1\r\n:1\r\n", b"*2\r\n:2\r\n$1\r\n1\r\n",
+    b"*2\r\n$1\r\n0\r\n*1\r\n:1\r\n", b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\nx\r\n", b"*2\r\n+a\r\n-ERR x\r\n",
+    b"-MOVED 1 :1\r\n",
+    b"$40\r\nmaxmemory:1\r\nmaxmemory_policy:\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\r\n",
+]  # fmt: skip
+KEYSPACE = Keyspace("t")
+
+
+CALLS = {
+    "put": (lambda store: store.entries.put(KEYSPACE, "k", Entry(b"1", None)), type(None)),
+    "get": (lambda store: store.entries.get(KEYSPACE, "k"), Entry | None),
+    "delete": (lambda store: store.entries.delete(KEYSPACE, "k"), type(None)),
+    "purge": (lambda store: store.entries.purge(KEYSPACE), type(None)),
+    "charge": (lambda store: store.counters.charge("b", 1, 1000), Charge),
+    "read": (lambda store: store.records.read("n"), Record | None),
+    "swap": (lambda store: store.records.swap("n", b"1", None), bool),
+    "page": (lambda store: store.records.page("", after="", limit=10), list),
+    "ping": (lambda store: store.ping(), type(None)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+@pytest.mark.parametrize("scheme", ["redis", "redis+cluster", "redis+sentinel"])
+async def test_a_reply_of_another_shape_is_an_ordinary_failure(scheme, shape, caplog):
+    """Of what is asked before a server is used, or of everything later."""
+    async with ScriptedRedis(lambda _: shape) as server:
+        path = "/main" if scheme == "redis+sentinel" else ""
+        store = await open_backend(RedisSettings(url=f"{scheme}://{HOST}:{server.port}{path}"), SystemClock())
+        try:
+            for call, kind in CALLS.values():
+                result = (await outcomes([call(store)]))[0]
+                assert isinstance(result, (kind, BackendError))
+                assert "unhandled" not in str(result)
+        finally:
+            await store.close()
+    assert "unhandled" not in str([vars(record) for record in caplog.records])
+
+
+@pytest.mark.parametrize("name", ["put", "delete", "charge", "swap", "ping"])
+@pytest.mark.parametrize("shape", [b"*0\r\n", b"$-1\r\n", b"+YES\r\n"], ids=repr)
+async def test_nothing_is_taken_for_done_that_was_not_said_to_be(name, shape):
+    async with ScriptedRedis(lambda _: shape) as server:
+        store = await open_backend(RedisSettings(url=f"redis://{HOST}:{server.port}"), SystemClock())
+        try:
+            with pytest.raises(BackendError, match=NOT_REDIS):
+                await CALLS[name][0](store)
+        finally:
+            await store.close()
