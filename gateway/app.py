@@ -34,7 +34,6 @@ from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
 from gateway.directory.reclaiming import Reclaimer
-from gateway.directory.records import labels_of
 from gateway.http.service import Service
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
@@ -46,11 +45,11 @@ from gateway.observability.stores import (
     StoreTimes,
 )
 from gateway.observability.tracing.opening import Traces, open_tracing
-from gateway.observability.usage import KnownTables, Usage
+from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
-from gateway.replica.background import DirectoryListing, dropping_idle_rows, health_checks
+from gateway.replica.background import dropping_idle_rows, health_checks, reclaiming
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Apply, Reload
 from gateway.replica.run import Replica, within_limits
@@ -94,8 +93,6 @@ async def build_app(
     data = DataPlane(shared, bindings)
     control = ControlPlane(shared, declared, bindings)
     ops = OpsPlane(shared, data.usage)
-    known_tables = KnownTables(data.usage)
-    known_tables.update(labels_of(app, table) for app in declared.all() for table in app.tables)
     replica = Replica(
         settings.listen,
         {"ops": ops.service, "control": control.service, "data": data.service},
@@ -103,7 +100,7 @@ async def build_app(
         drain,
         background=[
             health_checks(ops.health),
-            DirectoryListing(control.directory, known_tables, control.reclaimer).start,
+            reclaiming(control.directory, control.reclaimer),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
         ],
         resources=[*stores.backends, *optional],
@@ -134,7 +131,9 @@ class DataPlane:
         self.usage = Usage(
             max_series=settings.metering.max_series,
             idle_ms=_ms(settings.metering.idle_seconds),
+            first_sample_ms=_ms(settings.metering.first_sample_seconds),
             now_ms=clock.monotonic_ms,
+            is_draining=shared.drain.is_draining,
         )
         self.pipeline = Pipeline(
             signature=caller_policy(settings, clock),

@@ -16,7 +16,8 @@ from prometheus_client.registry import Collector
 
 from gateway.observability.catalogue import START_TIME
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.usage import METRICS, Usage
+from gateway.observability.series import METRICS
+from gateway.observability.usage import Usage
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -54,8 +55,7 @@ class Exposition:
             head = f"# HELP {metric.name} {metric.help_text}\n# TYPE {metric.name} {metric.type}\n"
             parts.append(head.encode())
             for start in range(0, len(rows), _ROWS_PER_STEP):
-                step = rows[start : start + _ROWS_PER_STEP]
-                parts.append("".join(line for row in step for line in row.lines(metric)).encode())
+                parts.append(self._usage.text(rows[start : start + _ROWS_PER_STEP], metric).encode())
                 await asyncio.sleep(0)
         return parts
 

@@ -30,6 +30,7 @@ FRACTIONAL = [
     ("directory.cache_ttl_seconds", 0, 3600),
     ("directory.stale_ttl_seconds", 0, 86_400),
     ("metering.idle_seconds", 1, 31_536_000),
+    ("metering.first_sample_seconds", 0, 3600),
     ("logging.access", 0, 1),
     ("tracing.share", 0, 1),
     ("edge.head_seconds", 0.001, 86_400),

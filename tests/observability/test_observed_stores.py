@@ -13,8 +13,9 @@ from gateway.observability.stores import (
     ObservedWindowCounter,
     StoreTimes,
 )
+from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
-from tests.support.scraping import parse, total, usage_of
+from tests.support.scraping import parse, total
 from tests.support.stores import Faults, FaultyBackend
 
 TABLE = Keyspace("tbl_a")
@@ -26,7 +27,8 @@ class Observed:
     def __init__(self, clock) -> None:
         self.faults = Faults()
         self._metrics = ServiceMetrics()
-        self._exposition = Exposition(usage_of(0, clock), self._metrics)
+        usage = Usage(max_series=22, idle_ms=1, now_ms=clock.monotonic_ms)
+        self._exposition = Exposition(usage, self._metrics)
         inner = FaultyBackend(MemoryBackend(MemorySettings(), clock), self.faults)
         observers = [StoreTimes(self._metrics)]
         self.entries = ObservedEntryStore(inner.entries, "kind", observers)

@@ -3,33 +3,22 @@
 import json
 
 import pytest
-import yaml
 
-from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
-from gateway.app import build_app
-from gateway.config.loading import parse
-from gateway.directory.managed import ManagedApps
-from gateway.directory.records import AppRecord
-from gateway.domain.model import Environment
-from tests.support.config import BASE, OTHER_TABLE_TOKEN, TABLE_TOKEN
+from tests.support.config import OTHER_TABLE_TOKEN, TABLE_TOKEN
 from tests.support.gateway import Gateway, run_gateway
 from tests.support.scraping import (
     REQUEST_BYTES,
     REQUESTS,
     RESPONSE_BYTES,
     USAGE,
-    eventually,
     hanging_call,
     scrape,
     series,
     total,
 )
-from tests.support.stores import Faults
 
 SESSIONS = {"org": "acme", "app": "shop", "env": "production", "table": "sessions"}
 KEY = {"key": "k"}
-OUTCOMES = {"ok", "not_found", "invalid", "rate_limited", "error"}
 
 
 async def assert_counted(gateway: Gateway, operation: str, outcome: str, times: int = 1) -> None:
@@ -113,13 +102,15 @@ async def test_a_call_that_nobody_foresaw_is_an_error(gateway, fault):
 
 
 async def test_a_call_whose_row_was_dropped_meanwhile_is_counted_all_the_same(gateway):
+    await gateway.get("k")
+    await scrape(gateway)
     call = await hanging_call(gateway)
     gateway.clock.advance(3_600_000)
-    gateway.app.data.usage.drop_idle()
+    await gateway.app.data.usage.drop_idle()
     assert series(await scrape(gateway), USAGE, **SESSIONS) == []
     gateway.faults.gate.set()
     await call
-    await assert_counted(gateway, "get", "not_found")
+    await assert_counted(gateway, "get", "not_found", 2)
 
 
 async def test_bytes_are_those_of_the_bodies(gateway):
@@ -150,67 +141,45 @@ async def test_tables_are_counted_apart(gateway):
     assert total(samples, REQUESTS, table="carts") == 2
 
 
-async def test_21_series_of_every_declared_table_are_shown_at_0_from_the_start(gateway):
-    samples = await scrape(gateway)
-    for table in ("sessions", "carts"):
-        assert series(samples, USAGE, **(SESSIONS | {"table": table})) == [0.0] * 21
-    labels = {dict(carried).get("outcome") for (name, carried) in samples if name == REQUESTS}
-    assert labels == OUTCOMES
-
-
-async def test_declared_tables_are_shown_at_0_though_the_store_is_down():
-    faults = Faults()
-    faults.fail = {"*"}
-    async with run_gateway(faults=faults) as gateway:
-        assert series(await scrape(gateway), USAGE) == [0.0] * 42
-
-
-async def test_21_series_of_a_managed_table_are_shown_at_0_after_its_creation(gateway):
+async def test_a_table_that_nobody_called_has_no_series(gateway):
     await gateway.manage("PUT", "/v1/orgs/acme/apps/new", {"type": "api"})
     await gateway.manage("POST", "/v1/orgs/acme/apps/new/services/kvs/tables", {"name": "t"})
-    labels = {"org": "acme", "app": "new", "env": "production", "table": "t"}
-
-    async def standing() -> list[float]:
-        return series(await scrape(gateway), USAGE, **labels)
-
-    assert await eventually(standing) == [0.0] * 21
+    await gateway.get("k")
+    samples = await scrape(gateway, "/metrics/usage")
+    assert {dict(labels)["table"] for _, labels in samples} == {"sessions"}
+    assert len(samples) == 3
 
 
-async def test_21_series_of_every_managed_table_are_shown_at_0_after_a_restart(clock):
-    store = MemoryBackend(MemorySettings(), clock)
-    apps = ManagedApps(store.records, clock, 3)
-    environment = Environment("acme", "old", "production")
-    await apps.register(AppRecord(environment, "api", active=False))
-    for name in ("t", "u"):
-        await apps.create_table(environment, name, None)
+async def test_a_first_request_is_shown_after_the_time_at_0():
+    async with run_gateway({"metering": {"first_sample_seconds": 60}}) as gateway:
+        await gateway.get("k")
+        gateway.clock.advance(59_999)
+        assert series(await scrape(gateway), USAGE, **SESSIONS) == [0.0] * 3
+        gateway.clock.advance(1)
+        assert total(await scrape(gateway), REQUESTS, **SESSIONS) == 1
 
-    async def open_again(*_: object) -> MemoryBackend:
-        return store
 
-    app = await build_app(parse(yaml.safe_dump(BASE | {"apps": []}), {}), clock, open_again)
-    async with app.replica.running():
-
-        async def standing() -> bool:
-            return len(app.data.usage.rows()) == 2
-
-        assert await eventually(standing)
-    assert [row.requests() for row in app.data.usage.rows()] == [0, 0]
+async def test_a_draining_gateway_shows_what_is_kept_back_otherwise():
+    async with run_gateway({"metering": {"first_sample_seconds": 60}}) as gateway:
+        await gateway.get("k")
+        gateway.app.drain.begin()
+        assert total(await scrape(gateway), REQUESTS, **SESSIONS) == 1
 
 
 async def test_a_capped_gateway_counts_what_finds_no_series():
-    async with run_gateway({"metering": {"max_series": 63}}) as gateway:
+    async with run_gateway({"metering": {"max_series": 25}}) as gateway:
         for token in (TABLE_TOKEN, TABLE_TOKEN, OTHER_TABLE_TOKEN):
             await gateway.get("k", token=token)
         samples = await scrape(gateway)
     assert total(samples, REQUESTS) == 3
     assert total(samples, "kvs_usage_overflow_total") == total(samples, REQUESTS, org="_other") == 1
-    assert sum(name.startswith("kvs_usage_") for name, _ in samples) <= 63
+    assert sum(name.startswith("kvs_usage_") for name, _ in samples) <= 25
 
 
 async def test_an_idle_series_is_gone_after_the_configured_time():
     async with run_gateway({"metering": {"idle_seconds": 60}}) as gateway:
         await gateway.get("k")
-        gateway.app.data.usage.drop_idle()
+        await scrape(gateway)
         gateway.clock.advance(60_000)
-        gateway.app.data.usage.drop_idle()
+        await gateway.app.data.usage.drop_idle()
         assert series(await scrape(gateway), USAGE) == []

@@ -1,62 +1,92 @@
-"""Series are capped, totals stay true, idle series go (D46, D47)."""
+"""Series are capped, totals stay true, idle series go and come back (D46, D160, D161)."""
 
 import pytest
 
 from gateway.domain.model import Operation, UsageOutcome
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.usage import KnownTables, Usage
+from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from tests.support.scraping import (
     REQUEST_BYTES,
     REQUESTS,
     USAGE,
     Samples,
+    count,
     parse,
     series,
     tenant,
     total,
-    usage_of,
+    use_everything,
 )
 
 IDLE_MS = 600_000
+FIRST_SAMPLE_MS = 60_000
+
+
+class Drain:
+    has_begun = False
+
+
+def usage_of(clock, max_series: int = 100_000, first_sample_ms: int = 0, drain: Drain | None = None) -> Usage:
+    drain = drain or Drain()
+    return Usage(
+        max_series=max_series,
+        idle_ms=IDLE_MS,
+        first_sample_ms=first_sample_ms,
+        now_ms=clock.monotonic_ms,
+        is_draining=lambda: drain.has_begun,
+    )
 
 
 async def shown(usage: Usage) -> Samples:
     return parse(await Exposition(usage, ServiceMetrics()).usage())
 
 
-def count(usage: Usage, number: int, times: int = 1) -> None:
-    """Count so many gets of a table, of 10 and 20 bytes."""
-    for _ in range(times):
-        usage.count(tenant(number), Operation.GET, UsageOutcome.OK, 10, 20)
+async def drop_all(usage: Usage, clock) -> None:
+    """After a scrape and the idle time."""
+    await shown(usage)
+    clock.advance(IDLE_MS)
+    await usage.drop_idle()
+    assert set(usage.rows()) <= {usage._other}
 
 
-async def test_a_table_with_a_row_shows_21_series_at_0(clock):
-    samples = await shown(usage_of(1, clock))
-    assert series(samples, USAGE, app="app0") == [0.0] * 21
+async def test_there_is_nothing_where_nothing_was_called(clock):
+    assert await shown(usage_of(clock)) == {}
 
 
-async def test_a_count_goes_to_its_operation_and_outcome_alone(clock):
-    usage = usage_of(1, clock)
+async def test_a_table_shows_the_operations_and_outcomes_that_it_has_had(clock):
+    usage = usage_of(clock)
     usage.count(tenant(0), Operation.PUT, UsageOutcome.INVALID, 7, 9)
     samples = await shown(usage)
     assert total(samples, REQUESTS, operation="put", outcome="invalid") == 1
-    assert sorted(series(samples, USAGE))[-4:] == [0.0, 1.0, 7.0, 9.0]
+    assert sorted(series(samples, USAGE)) == [1.0, 7.0, 9.0]
+    usage.count(tenant(0), Operation.PUT, UsageOutcome.OK, 7, 9)
+    assert sorted(series(await shown(usage), USAGE)) == [1.0, 1.0, 14.0, 18.0]
 
 
-@pytest.mark.parametrize("max_series", [22, 42, 43, 63, 64, 100, 210, 1000])
+async def test_a_table_that_has_had_everything_has_21_series(clock):
+    usage = usage_of(clock)
+    use_everything(usage, 0)
+    assert len(await shown(usage)) == 21
+
+
+@pytest.mark.parametrize("max_series", [22, 24, 25, 42, 43, 63, 64, 100, 210, 1000])
 @pytest.mark.parametrize("tables", [1, 3, 60])
 async def test_there_are_never_more_series_than_allowed(clock, max_series, tables):
-    usage = usage_of(tables, clock, max_series)
+    usage = usage_of(clock, max_series)
     for number in range(tables):
         count(usage, number)
+    for number in range(tables):
+        use_everything(usage, number)
     overflow_count = 1
-    assert len(await shown(usage)) + overflow_count <= max_series
+    samples = await shown(usage)
+    assert len(samples) + overflow_count <= max_series
+    assert total(samples, REQUESTS) == tables * 16
 
 
 @pytest.mark.parametrize("max_series", [22, 64, 210, 100_000])
 async def test_totals_stay_true_beyond_the_cap(clock, max_series):
-    usage = usage_of(0, clock, max_series)
+    usage = usage_of(clock, max_series)
     for number in range(50):
         count(usage, number, times=number)
     samples = await shown(usage)
@@ -65,7 +95,7 @@ async def test_totals_stay_true_beyond_the_cap(clock, max_series):
 
 
 async def test_what_finds_no_series_of_its_own_is_other_in_every_label(clock):
-    usage = usage_of(1, clock, 64)
+    usage = usage_of(clock, 25)
     count(usage, 7, times=3)
     count(usage, 8, times=2)
     samples = await shown(usage)
@@ -75,139 +105,168 @@ async def test_what_finds_no_series_of_its_own_is_other_in_every_label(clock):
     assert usage.overflowed == 2
 
 
+async def test_a_table_that_has_series_keeps_them_though_there_is_no_room_for_another_outcome(clock):
+    usage = usage_of(clock, 25)
+    count(usage, 7)
+    usage.count(tenant(7), Operation.GET, UsageOutcome.NOT_FOUND, 10, 20)
+    count(usage, 7)
+    samples = await shown(usage)
+    assert total(samples, REQUESTS, app="app7", outcome="ok") == 2
+    assert total(samples, REQUESTS, app="_other", outcome="not_found") == usage.overflowed == 1
+
+
 async def test_without_overflow_there_is_no_other(clock):
-    usage = usage_of(2, clock)
+    usage = usage_of(clock)
     count(usage, 1)
     assert series(await shown(usage), USAGE, app="_other") == []
     assert usage.overflowed == 0
 
 
-async def test_a_table_with_a_row_keeps_its_place_before_others(clock):
-    usage = usage_of(1, clock, 64)
-    count(usage, 5)
-    count(usage, 6)
+async def test_a_series_stands_at_0_for_the_first_sample_and_nothing_that_came_meanwhile_is_lost(clock):
+    usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
+    count(usage, 0, times=5)
+    clock.advance(FIRST_SAMPLE_MS - 1)
+    count(usage, 0, times=2)
+    assert series(await shown(usage), USAGE) == [0.0] * 3
+    clock.advance(1)
+    assert sorted(series(await shown(usage), USAGE)) == [7.0, 70.0, 140.0]
+
+
+async def test_each_outcome_has_a_first_sample_of_its_own(clock):
+    usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0)
-    assert total(await shown(usage), REQUESTS, app="app0") == 1
+    clock.advance(FIRST_SAMPLE_MS)
+    usage.count(tenant(0), Operation.GET, UsageOutcome.ERROR, 10, 20)
+    samples = await shown(usage)
+    assert total(samples, REQUESTS, outcome="ok") == 1
+    assert series(samples, USAGE, outcome="error") == [0.0]
+    clock.advance(FIRST_SAMPLE_MS)
+    assert total(await shown(usage), REQUESTS, outcome="error") == 1
 
 
-async def test_a_row_that_counts_nothing_for_long_is_dropped(clock):
-    usage = usage_of(1, clock, idle_ms=IDLE_MS)
-    usage.drop_idle()
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
+async def test_other_stands_at_0_for_its_first_sample_too(clock):
+    usage = usage_of(clock, 22, first_sample_ms=FIRST_SAMPLE_MS)
+    count(usage, 0)
+    assert series(await shown(usage), USAGE, app="_other") == [0.0] * 3
+    clock.advance(FIRST_SAMPLE_MS)
+    assert total(await shown(usage), REQUESTS, app="_other") == 1
+
+
+async def test_in_a_drain_every_value_shows_at_once(clock):
+    drain = Drain()
+    usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS, drain=drain)
+    count(usage, 0, times=5)
+    drain.has_begun = True
+    assert total(await shown(usage), REQUESTS) == 5
+    count(usage, 1)
+    assert total(await shown(usage), REQUESTS) == 6
+
+
+async def test_a_row_whose_counts_were_shown_for_long_is_dropped(clock):
+    usage = usage_of(clock)
+    count(usage, 0)
+    await drop_all(usage, clock)
     assert await shown(usage) == {}
 
 
 async def test_a_row_that_counts_stays(clock):
-    usage = usage_of(1, clock, idle_ms=IDLE_MS)
+    usage = usage_of(clock)
     for _ in range(10):
-        clock.advance(IDLE_MS // 2)
         count(usage, 0)
-        usage.drop_idle()
+        await shown(usage)
+        clock.advance(IDLE_MS - 1)
+        await usage.drop_idle()
     assert total(await shown(usage), REQUESTS) == 10
 
 
-async def test_a_row_stays_for_the_whole_idle_time_after_its_last_count(clock):
-    usage = usage_of(1, clock, idle_ms=IDLE_MS)
-    clock.advance(IDLE_MS - 1)
+async def test_a_row_stays_until_a_scrape_has_shown_what_it_counted_and_for_the_idle_time_after_that(clock):
+    usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0)
-    usage.drop_idle()
-    clock.advance(IDLE_MS - 1)
-    usage.drop_idle()
+    await shown(usage)  # at 0
+    clock.advance(3 * IDLE_MS)
+    await usage.drop_idle()
     assert total(await shown(usage), REQUESTS) == 1
+    clock.advance(IDLE_MS - 1)
+    await usage.drop_idle()
+    assert total(await shown(usage), REQUESTS) == 1
+    clock.advance(1)
+    await usage.drop_idle()
+    assert await shown(usage) == {}
 
 
 async def test_only_the_idle_row_is_dropped(clock):
-    usage = usage_of(2, clock, idle_ms=IDLE_MS)
+    usage = usage_of(clock)
+    count(usage, 0)
+    await shown(usage)
     clock.advance(IDLE_MS)
     count(usage, 1)
-    usage.drop_idle()
+    await usage.drop_idle()
     samples = await shown(usage)
-    assert len(series(samples, USAGE)) == 21
+    assert len(series(samples, USAGE)) == 3
     assert total(samples, REQUESTS, app="app1") == 1
 
 
 async def test_a_dropped_row_makes_room_for_another(clock):
-    usage = usage_of(1, clock, 64, idle_ms=IDLE_MS)
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
+    usage = usage_of(clock, 25)
+    count(usage, 0)
+    await drop_all(usage, clock)
     count(usage, 9)
     assert total(await shown(usage), REQUESTS, app="app9") == 1
     assert usage.overflowed == 0
 
 
-async def test_a_dropped_row_that_counts_again_goes_on_where_it_was(clock):
-    usage = usage_of(0, clock, idle_ms=IDLE_MS)
+async def test_a_dropped_row_that_counts_again_stands_where_it_was_and_goes_on_from_there(clock):
+    usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0, times=5)
-    usage.drop_idle()
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
+    clock.advance(FIRST_SAMPLE_MS)
+    await drop_all(usage, clock)
     assert await shown(usage) == {}
-    count(usage, 0)
-    assert total(await shown(usage), REQUESTS) == 6
+    count(usage, 0, times=2)
+    usage.count(tenant(0), Operation.GET, UsageOutcome.ERROR, 10, 20)
+    samples = await shown(usage)
+    assert total(samples, REQUESTS, outcome="ok") == 5
+    assert total(samples, REQUESTS, outcome="error") == 0
+    assert total(samples, REQUEST_BYTES) == 50
+    clock.advance(FIRST_SAMPLE_MS)
+    samples = await shown(usage)
+    assert total(samples, REQUESTS) == 8
+    assert total(samples, REQUEST_BYTES) == 80
 
 
 async def test_a_row_that_came_back_is_dropped_only_after_another_idle_time(clock):
-    usage = usage_of(0, clock, idle_ms=IDLE_MS)
+    usage = usage_of(clock)
     count(usage, 0)
     for _ in range(3):
-        usage.drop_idle()
-        clock.advance(IDLE_MS)
-        usage.drop_idle()
+        await drop_all(usage, clock)
         count(usage, 0)
+        await shown(usage)
         clock.advance(IDLE_MS - 1)
-        usage.drop_idle()
-        assert len(await shown(usage)) == 21
-        clock.advance(1)
+        await usage.drop_idle()
+        assert len(await shown(usage)) == 3
     assert total(await shown(usage), REQUESTS) == 4
 
 
-async def test_four_times_as_many_dropped_rows_are_remembered_as_may_be_shown(clock):
-    usage = usage_of(0, clock, max_series=43, idle_ms=IDLE_MS)
-    for number in range(5):
+async def test_a_dropped_row_for_which_there_is_no_room_counts_under_other_and_loses_nothing(clock):
+    usage = usage_of(clock, 25)
+    count(usage, 0, times=5)
+    await drop_all(usage, clock)
+    count(usage, 1)
+    count(usage, 0, times=2)
+    samples = await shown(usage)
+    assert total(samples, REQUESTS, app="app0") == 0
+    assert total(samples, REQUESTS, app="_other") == 2
+    await drop_all(usage, clock)
+    count(usage, 0)
+    assert total(await shown(usage), REQUESTS, app="app0") == 6
+
+
+async def test_as_many_dropped_rows_are_remembered_as_series_may_be_shown(clock):
+    usage = usage_of(clock, max_series=25)
+    for number in range(26):
         count(usage, number)
-        usage.drop_idle()
-        clock.advance(IDLE_MS)
-        usage.drop_idle()
+        await drop_all(usage, clock)
     count(usage, 0)
     assert total(await shown(usage), REQUESTS, app="app0") == 1
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
-    count(usage, 4)
-    assert total(await shown(usage), REQUESTS, app="app4") == 2
-
-
-async def test_a_known_table_gets_a_row_once_which_is_dropped_when_idle(clock):
-    usage = usage_of(0, clock, idle_ms=IDLE_MS)
-    known = KnownTables(usage)
-    known.update([tenant(0)])
-    assert len(await shown(usage)) == 21
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
-    known.update([tenant(0)])
-    assert await shown(usage) == {}
-
-
-async def test_a_table_that_was_deleted_and_made_again_gets_a_row_again(clock):
-    usage = usage_of(0, clock, idle_ms=IDLE_MS)
-    known = KnownTables(usage)
-    known.update([tenant(0)])
-    known.update([])
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
-    known.update([tenant(0)])
-    assert len(await shown(usage)) == 21
-
-
-async def test_a_list_of_tables_that_was_not_read_to_its_end_makes_none_forgotten(clock):
-    usage = usage_of(0, clock, idle_ms=IDLE_MS)
-    known = KnownTables(usage)
-    known.update([tenant(0), tenant(1)])
-    known.begin()
-    known.note(tenant(1))
-    clock.advance(IDLE_MS)
-    usage.drop_idle()
-    known.update([tenant(0), tenant(1)])
-    assert await shown(usage) == {}
+    await drop_all(usage, clock)
+    count(usage, 25)
+    assert total(await shown(usage), REQUESTS, app="app25") == 2

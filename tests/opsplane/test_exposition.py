@@ -7,10 +7,11 @@ from time import thread_time
 import pytest
 
 from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from tests.support.config import CONTROL_TOKEN, MASTER_KEY, OTHER_TABLE_TOKEN, TABLE_TOKEN
 from tests.support.gateway import Gateway
-from tests.support.scraping import USAGE, parse, scrape, usage_of
+from tests.support.scraping import USAGE, count, parse, scrape, use_everything
 
 PATHS = ["/metrics", "/metrics/usage", "/metrics/service"]
 STORE_OPERATIONS = ("put", "get", "delete", "purge", "charge", "read", "swap", "list")
@@ -97,7 +98,10 @@ async def test_rendering_10000_series_never_holds_the_loop_above_5_ms(clock):
     for operation in STORE_OPERATIONS:
         for outcome in ("ok", "error"):
             service.store_histogram("memory", operation, outcome).observe(0.001)
-    exposition = Exposition(usage_of(477, clock), service)
+    usage = Usage(max_series=100_000, idle_ms=1000, now_ms=clock.monotonic_ms)
+    for number in range(477):
+        use_everything(usage, number)
+    exposition = Exposition(usage, service)
     gc.collect()
     gc.disable()  # collecting what other tests left behind is not rendering
     try:
@@ -108,9 +112,15 @@ async def test_rendering_10000_series_never_holds_the_loop_above_5_ms(clock):
 
 async def test_a_scrape_does_not_stop_calls(clock):
     """A row may be counted, added or dropped while the text is being made."""
-    usage = usage_of(300, clock, idle_ms=1)
-    rendering = asyncio.create_task(Exposition(usage, ServiceMetrics()).usage())
+    usage = Usage(max_series=100_000, idle_ms=1, now_ms=clock.monotonic_ms)
+    for number in range(300):
+        count(usage, number)
+    exposition = Exposition(usage, ServiceMetrics())
+    await exposition.usage()
+    rendering = asyncio.create_task(exposition.usage())
     await asyncio.sleep(0)
     clock.advance(10)
-    usage.drop_idle()
-    assert len(parse(await rendering)) == 300 * 21
+    count(usage, 300)
+    await usage.drop_idle()
+    assert len(usage.rows()) == 1
+    assert len(parse(await rendering)) == 300 * 3

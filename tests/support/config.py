@@ -32,6 +32,7 @@ BASE: dict[str, Any] = {
             ],
         }
     ],
+    "metering": {"first_sample_seconds": 0},
     "shutdown": {"drain_seconds": 0, "grace_seconds": 0},
 }
 

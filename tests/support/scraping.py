@@ -6,7 +6,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.domain.model import TenantLabels
+from gateway.domain.model import Operation, TenantLabels, UsageOutcome
 from gateway.observability.usage import Usage
 from tests.support.gateway import Gateway
 
@@ -51,12 +51,17 @@ def tenant(number: int) -> TenantLabels:
     return TenantLabels("acme", f"app{number}", "production", "sessions")
 
 
-def usage_of(tables: int, clock, max_series: int = 100_000, idle_ms: int = 3_600_000) -> Usage:
-    """Usage with the series of so many tables."""
-    usage = Usage(max_series=max_series, idle_ms=idle_ms, now_ms=clock.monotonic_ms)
-    for number in range(tables):
-        usage.ensure_row(tenant(number))
-    return usage
+def count(usage: Usage, number: int, times: int = 1) -> None:
+    """Count so many gets of a table, of 10 and 20 bytes."""
+    for _ in range(times):
+        usage.count(tenant(number), Operation.GET, UsageOutcome.OK, 10, 20)
+
+
+def use_everything(usage: Usage, number: int) -> None:
+    """Count each operation with each outcome once, so that a table has all 21 series."""
+    for operation in Operation:
+        for outcome in UsageOutcome:
+            usage.count(tenant(number), operation, outcome, 10, 20)
 
 
 async def eventually(condition: Callable[[], Awaitable[Any]]) -> Any:

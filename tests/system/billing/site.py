@@ -26,6 +26,9 @@ from tests.support.redis import RedisServer
 from tests.support.servers import wait_for
 from tests.system.billing.traffic import APPS, Bill
 
+FIRST_SAMPLE_SECONDS = 2.0
+"""Prometheus scrapes every second."""
+
 SHUTDOWN = {"drain_seconds": 0.2, "grace_seconds": 20}
 
 
@@ -66,6 +69,7 @@ class Site:
             "store": {"kind": "redis", "url": self._redis.url},
             "rate_limit": {"requests_per_minute": 1_000_000},
             "apps": APPS,
+            "metering": {"first_sample_seconds": FIRST_SAMPLE_SECONDS},
             "shutdown": SHUTDOWN,
         }
         process = await asyncio.to_thread(GatewayProcess, merged(merged(BASE, config), changes), folder)

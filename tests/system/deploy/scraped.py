@@ -29,6 +29,7 @@ LIMITED = [
 ]
 APPS = [{"org": "acme", "app": "shop", "type": "api", "tables": LIMITED}]
 NO_LIMIT, NO_ROOM = "0", "1"
+METERING = {"first_sample_seconds": 3}  # scrapes are a second apart
 
 
 class MonitoringPrometheus(PrometheusServer):
@@ -117,7 +118,8 @@ class Scene:
 def scene_in(folder: Path) -> Iterator[Scene]:
     """Everything is running, and was scraped once."""
     with RedisServer() as redis:
-        config = merged(BASE, {"store": {"kind": "redis", "url": redis.url}, "apps": APPS})
+        changes = {"store": {"kind": "redis", "url": redis.url}, "apps": APPS, "metering": METERING}
+        config = merged(BASE, changes)
         with GatewayProcess(config, folder) as gateway, MonitoringPrometheus(folder) as prometheus:
             prometheus.scrape(gateway.urls["ops"])
             prometheus.wait_until(gateway.urls["ops"], up=True)

@@ -42,7 +42,7 @@ class SimulatedReplica:
 
     @property
     def metered(self) -> int:
-        return sum(row.requests() for row in self.app.data.usage.rows())
+        return sum(row.requests for row in self.app.data.usage.rows())
 
     @property
     def takes_connections(self) -> bool:
