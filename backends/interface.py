@@ -78,7 +78,7 @@ class Record(Struct, frozen=True):
 NamedRecord = tuple[str, Record]
 """A record with its name."""
 
-LONGEST_PAGE = 1000
+LONGEST_PAGE = 1024
 """The most records that are read at once."""
 
 

@@ -22,6 +22,7 @@ from gateway.config.settings import EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlHandler
+from gateway.controlplane.lists import ListCalls
 from gateway.controlplane.runtime import runtime_of
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
@@ -33,6 +34,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
 from gateway.directory.managed import ManagedApps
+from gateway.directory.pages import DirectoryPages
 from gateway.directory.reclaiming import Reclaimer
 from gateway.http.service import Service
 from gateway.observability import catalogue
@@ -197,6 +199,7 @@ class ControlPlane:
         routes = [
             *TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
             *AppCalls(self.directory, runtime).routes,
+            *ListCalls(DirectoryPages(declared, shared.stores.records), runtime).routes,
             *self.credentials.routes,
         ]
         if not settings.control.tokens:

@@ -28,6 +28,7 @@ def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argpa
         command.add_argument("--config", required=True, metavar="FILE")
     commands.add_parser("version", help="print the version")
     shared = _shared(environ)
+    _add_organizations(commands.add_parser("orgs", help="show organizations"), shared)
     _add_apps(commands.add_parser("apps", help="manage apps"), shared)
     _add_tables(commands.add_parser("tables", help="manage tables"), shared)
     _add_credentials(commands.add_parser("credentials", help="issue session credentials"), shared)
@@ -43,6 +44,11 @@ def _shared(environ: Mapping[str, str]) -> _Parser:
         help="the control listener (KVS_CONTROL_URL)",
     )
     return parser
+
+
+def _add_organizations(parser: argparse.ArgumentParser, shared: _Parser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", parents=[shared], help="list all organizations that have apps")
 
 
 def _add_apps(parser: argparse.ArgumentParser, shared: _Parser) -> None:

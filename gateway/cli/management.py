@@ -25,12 +25,19 @@ from gateway.cli.calling import (
 from gateway.domain.rules import DEFAULT_ENV
 
 _TIMEOUT_SECONDS = 30
+_PER_PAGE = 1000
+_NEXT = re.compile(r'<(/v1/[!-~]*)>; rel="next"')
+"""On the control listener that was asked: its token goes nowhere else."""
 
 
 def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The command's output. Raises CommandFailed."""
     method, path, body = _call(arguments)
-    answer = _send(arguments.url, environ.get("KVS_CONTROL_TOKEN"), method, path, body)
+    token = environ.get("KVS_CONTROL_TOKEN")
+    answer, following = _send(arguments.url, token, method, path, body)
+    while following and isinstance(answer, list):
+        page, following = _send(arguments.url, token, method, following, None)
+        answer += page
     match getattr(arguments, "format", "json"):
         case "env":
             return shell_lines(answer["runtime"])
@@ -44,13 +51,15 @@ def _call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any] | Non
     """Method, path and fields of the call that a command stands for."""
     if arguments.command == "credentials":
         return "POST", "/v1/credentials", _credential_fields(arguments)
+    if arguments.command == "orgs":
+        return "GET", "/v1/orgs", None
     if arguments.command == "tables":
         return _table_call(arguments)
     match arguments.action:
         case "register":
             return "PUT", _app_path(arguments), _given(arguments, "type", "requests_per_minute", "max_tables")
         case "list":
-            return "GET", f"/v1/orgs/{_quoted(arguments.org)}/apps", None
+            return "GET", f"/v1/orgs/{_quoted(arguments.org)}/apps?limit={_PER_PAGE}", None
         case "show":
             return "GET", _app_path(arguments), None
         case "remove":
@@ -93,7 +102,10 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
-def _send(url: str, token: str | None, method: str, path: str, body: dict[str, Any] | None) -> Any:
+def _send(
+    url: str, token: str | None, method: str, path: str, body: dict[str, Any] | None
+) -> tuple[Any, str | None]:
+    """The answer, and the path of the next page if it is one of a list. Raises CommandFailed."""
     credentials = authorization(token, "KVS_CONTROL_TOKEN", "invalid_control_token")
     headers = {"Content-Type": "application/json", **credentials}
     data = None if body is None else json.dumps(body).encode()
@@ -102,7 +114,8 @@ def _send(url: str, token: str | None, method: str, path: str, body: dict[str, A
         request = Request(base + path, data, headers, method=method)  # noqa: S310 - checked
         with call_directly(request, timeout_seconds=_TIMEOUT_SECONDS) as response:
             text = response.read()
-        return json.loads(text) if text else {"done": True}
+            link = _NEXT.fullmatch(response.headers.get("Link", ""))
+        return json.loads(text) if text else {"done": True}, link and link[1]
     except HTTPError as error:
         raise CommandFailed(exit_for_status(error.code), _error_code(error), status=error.code) from None
     except (URLError, OSError) as error:

@@ -7,13 +7,12 @@ from gateway.directory.records import AppRecord
 from gateway.domain.errors import TableNotFound
 from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, TableCount, TableName
 
-_APPS = r"/v1/orgs/([^/]+)/apps"
-_APP = _APPS + r"/([^/]+)"
+_APP = r"/v1/orgs/([^/]+)/apps/([^/]+)"
 _TABLES = _APP + r"/services/kvs/tables"
 
 
 class AppCalls:
-    """Register, show, list, suspend, resume and remove apps."""
+    """Register, show, suspend, resume and remove apps."""
 
     def __init__(self, directory: Directory, runtime: Runtime) -> None:
         self._directory = directory
@@ -23,7 +22,6 @@ class AppCalls:
     def routes(self) -> Routes:
         """Paths and methods."""
         return [
-            (_APPS, {"GET": ("app.list", self.list)}),
             (
                 _APP,
                 {
@@ -35,11 +33,6 @@ class AppCalls:
             (_APP + r"/suspend", {"POST": ("app.suspend", self.suspend)}),
             (_APP + r"/resume", {"POST": ("app.resume", self.resume)}),
         ]
-
-    async def list(self, call: ControlCall) -> Done:
-        apps = [app async for app in self._directory.all(checked_name(call.parts[0]))]
-        apps.sort(key=lambda app: app.environment)
-        return Done(200, [self._runtime.describe_app(app) for app in apps])
 
     async def show(self, call: ControlCall) -> Done:
         return Done(200, self._runtime.describe_app(await self._directory.find(call.environment)))

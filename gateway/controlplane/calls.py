@@ -38,11 +38,12 @@ AuditEvent = dict[str, object]
 
 
 class Done(Struct, frozen=True):
-    """What a call answers; a change has an audit event."""
+    """What a call answers; a change has an audit event, `fields` are of the response."""
 
     status: int
     body: object = None
     audit: AuditEvent | None = None
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 Endpoint = Callable[[ControlCall], Awaitable[Done]]

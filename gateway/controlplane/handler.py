@@ -77,7 +77,8 @@ class ControlHandler:
         if done.audit is not None:
             who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}
             audit_log.info("change", extra={"fields": {**done.audit, **who}})
-        return Answer(done.status, b"" if done.status == 204 else msgspec.json.encode(done.body))
+        body = b"" if done.status == 204 else msgspec.json.encode(done.body)
+        return Answer(done.status, body, fields=done.fields)
 
     def _account(self, request: Request, asked: "_Asked", answer: Answer) -> None:
         """Count the request; a refused one is a line, too, at most so many a second (D156)."""

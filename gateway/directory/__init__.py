@@ -5,6 +5,7 @@ records      the documents in the store, and the bindings that are made of them
 declared     apps from the configuration file
 changes      compare-and-swap on an app's document, and the records that help around it
 managed      apps from the control plane: their rules, each as one change
+pages        lists of both, a page at a time
 directory    declared and managed apps side by side, as the control plane sees them
 cache        bindings that are remembered, by token and by app
 bindings     declared and managed apps side by side, as the data plane sees them: lookups and their cache

@@ -16,8 +16,15 @@ SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
 
 DEFAULT_ENV = "production"
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
 """Of an organization, an app, an environment."""
+
+AppPlace = Annotated[str, Meta(pattern=rf"^{_NAME}(/{_NAME})?\Z")]
+"""Where a page of apps begins: behind an app, or behind one environment of it."""
+
+PageLimit = Annotated[int, Meta(ge=1, le=1000)]
+"""How much of a list is shown at once."""
 
 TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
 AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]

@@ -4,6 +4,8 @@ import datetime as dt
 
 import pytest
 
+from gateway.directory.records import AppRecord, app_name, encode
+from gateway.domain.model import Environment
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
 from tests.support.signing import Signer
@@ -33,6 +35,19 @@ async def test_registering_takes_limits(run):
 async def test_listing_prints_the_organizations_apps(blog):
     result = await blog("apps", "list", "--org", "acme")
     assert [app["app_id"] for app in result.json] == ["blog", "shop"]
+
+
+async def test_listing_prints_more_apps_than_a_page_has(run, gateway):
+    for number in range(1001):
+        await gateway.app.stores.records.swap(*stored_app(f"app{number:04d}"))
+    listed = (await run("apps", "list", "--org", "acme")).json
+    assert [app["app_id"] for app in listed] == [*(f"app{number:04d}" for number in range(1001)), "shop"]
+
+
+async def test_listing_prints_the_organizations(blog):
+    await blog("apps", "register", "--org", "other", "--app", "a", "--type", "api")
+    listed = (await blog("orgs", "list")).json
+    assert listed == [{"id": "acme", "name": "acme"}, {"id": "other", "name": "other"}]
 
 
 async def test_showing_prints_the_app(blog):
@@ -122,6 +137,12 @@ async def test_a_control_token_with_a_line_break_at_its_end_is_taken_without_it(
 async def test_the_control_token_is_not_sent_through_a_proxy(run, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert (await run("apps", "list", "--org", "acme")).code == 0
+
+
+def stored_app(app: str) -> tuple[str, bytes, None]:
+    """Name, document and former version of a record: registering so many would take long."""
+    record = AppRecord(environment=Environment("acme", app, "production"), type="api", active=True)
+    return app_name(record.environment), encode(record), None
 
 
 def _in_seconds(gateway, seconds: int) -> dt.datetime:

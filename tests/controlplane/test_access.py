@@ -36,7 +36,7 @@ NOWHERE = [
     "/",
     "/v1",
     "/v2/orgs/acme/apps",
-    "/v1/orgs",
+    "/v1/orgs/",
     "/v1/orgs/acme",
     f"{APPS}/",
     f"{BLOG}/",

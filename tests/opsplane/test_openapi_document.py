@@ -93,6 +93,10 @@ def test_the_limits_are_those_of_the_gateway():
 def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
     assert schema_of("Name")["pattern"] == _pattern(rules.Name)
     assert schema_of("TableName")["pattern"] == _pattern(rules.TableName)
+    parameters = DOCUMENT["components"]["parameters"]
+    assert parameters["AfterApp"]["schema"]["pattern"] == _pattern(rules.AppPlace)
+    assert parameters["AppLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
+    assert parameters["OrgLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
     change = schema_of("AppChange")["properties"]
     assert change["type"]["pattern"] == _pattern(rules.AppType)
     assert change["requests_per_minute"]["maximum"] == _largest(rules.CallsPerMinute)

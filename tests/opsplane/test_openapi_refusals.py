@@ -18,6 +18,8 @@ REFUSED = {
     "unknown_parameter": ("GET", f"{CONTROL}?environment=x", None),
     "invalid_ttl": ("POST", "/v1/credentials", {"role": "x", "ttl_seconds": 0}),
     "role_not_approved": ("POST", "/v1/credentials", {"role": "x"}),
+    "invalid_limit": ("GET", "/v1/orgs?limit=0", None),
+    "invalid_after": ("GET", "/v1/orgs/acme/apps?after=", None),
     "invalid_json": ("PUT", CONTROL, []),
     "app_not_found": ("GET", f"{CONTROL}x", None),
     "table_not_found": ("DELETE", f"{TABLES}/none", None),
