@@ -69,7 +69,11 @@ class WindowCounter(Protocol):
 
 
 class Record(Struct, frozen=True):
-    """A document of the directory and the version that a later swap must name."""
+    """A document of the directory and the version that a later swap must name.
+
+    What somebody else wrote in its place is delivered, too, with a document that no reader will understand:
+    one such record must not hide the others of a list, and a swap can replace or remove it.
+    """
 
     document: bytes
     version: str

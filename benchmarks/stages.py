@@ -28,6 +28,7 @@ from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.bindings import CachedBindings
+from gateway.directory.parts import Defaults, directory_parts
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put
 from gateway.domain.rules import Limits
@@ -97,14 +98,18 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
 
 
 def _bindings(app: App, settings: Settings) -> CachedBindings:
-    return CachedBindings(
-        declared=declared_apps(settings),
-        records=app.stores.backends[0].records,
-        clock=SystemClock(),
-        default_limit=settings.rate_limit.requests_per_minute,
-        cache_ttl_ms=10_000,
-        stale_ttl_ms=600_000,
+    backend = app.stores.backends[0]
+    defaults = Defaults(settings.rate_limit.requests_per_minute, settings.directory.max_tables)
+    parts = directory_parts(
+        declared_apps(settings),
+        backend.records,
+        backend.entries,
+        SystemClock(),
+        defaults=defaults,
+        fresh_ms=10_000,
+        stale_ms=600_000,
     )
+    return parts.bindings
 
 
 def _microseconds(work: Callable[[], object], calls: int) -> float:

@@ -31,11 +31,7 @@ from gateway.dataplane.handler import DataHandler
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.bindings import CachedBindings
-from gateway.directory.declared import DeclaredApps
-from gateway.directory.directory import Directory
-from gateway.directory.managed import ManagedApps
-from gateway.directory.pages import DirectoryPages
-from gateway.directory.reclaiming import Reclaimer
+from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
 from gateway.http.service import Service
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
@@ -51,7 +47,7 @@ from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
-from gateway.replica.background import dropping_idle_rows, health_checks, reclaiming
+from gateway.replica.background import dropping_idle_rows, health_checks, tending
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Apply, Reload
 from gateway.replica.run import Replica, within_limits
@@ -69,6 +65,7 @@ class App(Struct, frozen=True):
     data: "DataPlane"
     control: "ControlPlane"
     ops: "OpsPlane"
+    directory: DirectoryParts
     stores: Stores
     reload: Reload
     drain: Drain
@@ -84,16 +81,18 @@ async def build_app(
     stores = await _open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)
     shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain)
     declared = declared_apps(settings)
-    bindings = CachedBindings(
-        declared=declared,
-        records=stores.records,
-        clock=clock,
-        default_limit=settings.rate_limit.requests_per_minute,
-        cache_ttl_ms=_ms(settings.directory.cache_ttl_seconds),
-        stale_ttl_ms=_ms(settings.directory.stale_ttl_seconds),
+    directory = directory_parts(
+        declared,
+        stores.records,
+        stores.entries,
+        clock,
+        defaults=Defaults(settings.rate_limit.requests_per_minute, settings.directory.max_tables),
+        fresh_ms=_ms(settings.directory.cache_ttl_seconds),
+        stale_ms=_ms(settings.directory.stale_ttl_seconds),
     )
-    data = DataPlane(shared, bindings)
-    control = ControlPlane(shared, declared, bindings)
+    metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(directory.corrupt))
+    data = DataPlane(shared, directory.bindings)
+    control = ControlPlane(shared, directory)
     ops = OpsPlane(shared, data.usage)
     replica = Replica(
         settings.listen,
@@ -102,13 +101,13 @@ async def build_app(
         drain,
         background=[
             health_checks(ops.health),
-            reclaiming(control.directory, control.reclaimer),
+            tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
         ],
         resources=[*stores.backends, *optional],
     )
     reload = Reload(settings, (data, control), stores, metrics=metrics, clock=clock)
-    return App(replica, data, control, ops, stores, reload, drain)
+    return App(replica, data, control, ops, directory, stores, reload, drain)
 
 
 class Shared(Struct, frozen=True):
@@ -187,19 +186,16 @@ class DataPlane:
 class ControlPlane:
     """Apps, tables and credentials, for the bearers of control tokens."""
 
-    def __init__(self, shared: Shared, declared: DeclaredApps, bindings: CachedBindings) -> None:
+    def __init__(self, shared: Shared, parts: DirectoryParts) -> None:
         settings, clock = shared.settings, shared.clock
-        managed = ManagedApps(shared.stores.records, clock, settings.directory.max_tables)
         self._clock = clock
-        self.directory = Directory(declared, managed, bindings)
-        cache_ttl_ms = _ms(settings.directory.cache_ttl_seconds)
-        self.reclaimer = Reclaimer(shared.stores.records, shared.stores.entries, clock, cache_ttl_ms)
+        self.directory = parts.directory
         self.credentials = CredentialCalls(issuer_of(settings.signature, clock))
         runtime = runtime_of(settings)
         routes = [
             *TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
             *AppCalls(self.directory, runtime).routes,
-            *ListCalls(DirectoryPages(declared, shared.stores.records), runtime).routes,
+            *ListCalls(parts.pages, runtime).routes,
             *self.credentials.routes,
         ]
         if not settings.control.tokens:

@@ -6,7 +6,7 @@ from math import ceil, sqrt
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from backends.dynamodb.client import Client
 from backends.dynamodb.failures import Action, ConditionFailed
@@ -22,17 +22,40 @@ from backends.dynamodb.items import (
     record_key,
     record_partitions,
 )
-from backends.errors import BackendUnavailable
+from backends.errors import BackendUnavailable, CorruptEntry
 from backends.interface import NamedRecord, Record
+
+_NO_VERSION = ""
+"""Of an item that somebody else wrote."""
 
 
 class _Record(Struct, frozen=True):
     name: Text = field(name="sk")
-    document: Binary = field(name="d")
-    version: Text = field(name="r")
+    document: Raw = field(name="d", default=Raw(b"null"))
+    version: Raw = field(name="r", default=Raw(b"null"))
 
     def record(self) -> Record:
-        return Record(self.document.value, self.version.value)
+        """What is not of the due type counts as empty: no reader understands that."""
+        try:
+            version = decode(self.version, Text).value
+        except CorruptEntry:
+            return Record(b"", _NO_VERSION)
+        try:
+            return Record(decode(self.document, Binary).value, version)
+        except CorruptEntry:
+            return Record(b"", version)
+
+
+def _condition(expected: str | None) -> dict[str, Any]:
+    if expected is None:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    values = {":expected": {"S": expected}}
+    if expected != _NO_VERSION:
+        return {"ConditionExpression": "r = :expected", "ExpressionAttributeValues": values}
+    return {
+        "ConditionExpression": "attribute_exists(pk) AND (r = :expected OR NOT attribute_type(r, :text))",
+        "ExpressionAttributeValues": {**values, ":text": {"S": "S"}},
+    }
 
 
 class _Place(Struct, frozen=True):
@@ -52,12 +75,7 @@ class DynamoRecordStore:
         return None if item is None else item.record()
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        request: dict[str, Any] = {
-            "TableName": self._table,
-            "ConditionExpression": "attribute_not_exists(pk)" if expected is None else "r = :expected",
-        }
-        if expected is not None:
-            request["ExpressionAttributeValues"] = {":expected": {"S": expected}}
+        request: dict[str, Any] = {"TableName": self._table, **_condition(expected)}
         try:
             if document is None:
                 await self._client.call(Action.DELETE, {**request, "Key": record_key(name)})

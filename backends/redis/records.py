@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import uuid4
 
-from backends.errors import BackendUnavailable, CorruptEntry
+from backends.errors import BackendUnavailable
 from backends.interface import NamedRecord, Record
 from backends.redis.commands import Keys, pack
 from backends.redis.names import NameIndex
@@ -12,10 +12,11 @@ from backends.redis.resp import Reply
 from backends.redis.topology import Script, Topology
 
 _VERSION_LENGTH = 32
+_VERSION_ENCODING = "latin-1"
+"""Gives the same bytes back, whatever stands where a version should be."""
+
 _FOREIGN_NAMES = ("utf-8", "surrogateescape")
 """A name that somebody else wrote and is no text comes back as the same bytes."""
-
-_FOREIGN = "a record in Redis was not written by this gateway"
 
 
 def _is_swapped(reply: Reply) -> bool:
@@ -65,7 +66,7 @@ class RedisRecordStore:
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         stored = b"" if document is None else uuid4().hex.encode() + document
-        version = (expected or "").encode()
+        version = (expected or "").encode(_VERSION_ENCODING)
         return await _SWAP.call(self._topology, self._name, self._names, _bytes(name), version, stored)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
@@ -74,17 +75,10 @@ class RedisRecordStore:
 
 
 def _record(stored: Reply) -> Record:
-    if not isinstance(stored, bytes) or len(stored) < _VERSION_LENGTH:
-        raise CorruptEntry(_FOREIGN)
-    return Record(stored[_VERSION_LENGTH:], _text(stored[:_VERSION_LENGTH]))
+    if not isinstance(stored, bytes):
+        raise BackendUnavailable(NOT_REDIS)
+    return Record(stored[_VERSION_LENGTH:], stored[:_VERSION_LENGTH].decode(_VERSION_ENCODING))
 
 
 def _bytes(name: str) -> bytes:
     return name.encode(*_FOREIGN_NAMES)
-
-
-def _text(stored: bytes) -> str:
-    try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        raise CorruptEntry(_FOREIGN) from None

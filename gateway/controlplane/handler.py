@@ -10,12 +10,14 @@ import msgspec
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
 from gateway.controlplane.calls import ControlCall, Router, Routes, parse_object
+from gateway.directory.corrupt import CorruptRecord
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import (
-    AuthUnavailable,
+    AppUnreadable,
     InternalError,
     InvalidToken,
     MissingToken,
+    NotChanged,
     Refusal,
 )
 from gateway.domain.headers import Headers
@@ -58,9 +60,11 @@ class ControlHandler:
             answer = await self._answer(request, asked)
         except Refusal as refusal:
             answer = refuse(refusal)
+        except CorruptRecord:  # was logged when it was found
+            answer = refuse(AppUnreadable())
         except BackendError as error:
             log.warning("the directory's store failed", extra={"fields": describe_exception(error)})
-            answer = refuse(AuthUnavailable())
+            answer = refuse(NotChanged())
         except Exception as fault:
             report_exception(log, fault)
             answer = refuse(InternalError())

@@ -1,14 +1,20 @@
 """Who is who: app environments, their tables, and the tokens that stand for them.
 
-tokens       the shape of a table token, and its digest
-records      the documents in the store, and the bindings that are made of them
-declared     apps from the configuration file
-changes      compare-and-swap on an app's document, and the records that help around it
-managed      apps from the control plane: their rules, each as one change
-pages        lists of both, a page at a time
-directory    declared and managed apps side by side, as the control plane sees them
-cache        bindings that are remembered, by token and by app
-bindings     declared and managed apps side by side, as the data plane sees them: lookups and their cache
-strangers    a bound on what invented tokens cost
-reclaiming   the space of deleted tables, given back in the background
+tokens        the shape of a table token, and its digest
+records       the documents in the store, and the bindings that are made of them
+declared      apps from the configuration file
+corrupt       records that cannot be read: found, named, looked at again
+changes       compare-and-swap on an app's document, also if a reply is lost
+side_records  the records that help around a document
+documents     the documents of managed apps: found, changed, removed
+managed       apps from the control plane: their rules, each as one change
+pages         lists of both, a page at a time
+directory     declared and managed apps side by side, as the control plane sees them
+remembering   for how long replicas remember bindings, and how they agree on it
+cache         bindings that are remembered, by token and by app
+reading       the two reads behind a lookup
+bindings      declared and managed apps side by side, as the data plane sees them: lookups and their cache
+strangers     a bound on what invented tokens cost
+reclaiming    the space of deleted tables, given back in the background
+parts         all of these, put together
 """

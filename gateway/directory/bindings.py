@@ -5,8 +5,8 @@ that was cached costs one read of the document when it is looked up again, and n
 the document has another version. Concurrent lookups of one token are one (single flight).
 
 Changes that are made through this replica are in effect when their call returns; those of other
-replicas within `cache_ttl_ms`. The race to be excluded is a lookup that read the document before the change
-and finishes after it: it must neither answer a call that began after the change, nor be cached.
+replicas within `Remembering.fresh_ms`. The race to be excluded is a lookup that read the document before the
+change and finishes after it: it must neither answer a call that began after the change, nor be cached.
 
 - Every change counts `_changes` up and notes the count under its app environment, in `_changed_at`. A lookup
   notes the count before it reads. If its app was changed since, it may have read what was there before
@@ -15,13 +15,15 @@ and finishes after it: it must neither answer a call that began after the change
   later call joins one, and none of them is cached. Lookups of other apps still answer those who
   wait for them; they cost one more lookup later.
 
-While the store is down, a cached binding is used until `stale_ttl_ms` after it would have been looked up, and
+While the store is down, a cached binding is used until `stale_ms` after it would have been looked up, and
 the store is asked once a second per token. So a change that failed only expires the bindings of its app:
 it may have been applied, therefore the store is asked first; it may be the store that is down, and
-then a failed change must not end what is served without one.
+then a failed change must not end what is served without one. A record that is corrupt is no outage: its app
+is refused, whatever was cached (D135).
 """
 
 import asyncio
+from contextlib import suppress
 
 from cachetools import LRUCache
 from msgspec import Struct
@@ -30,8 +32,10 @@ from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import RecordStore
 from gateway.directory.cache import BindingCache, CachedBinding
+from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, decode, token_name
+from gateway.directory.reading import BindingReader
+from gateway.directory.remembering import Remembering
 from gateway.directory.strangers import Strangers
 from gateway.directory.tokens import digest_of, is_well_formed
 from gateway.domain.errors import AuthUnavailable
@@ -61,19 +65,18 @@ class CachedBindings:
         *,
         declared: DeclaredApps,
         records: RecordStore,
+        corrupt: CorruptRecords,
+        remembering: Remembering,
         clock: Clock,
         default_limit: int,
-        cache_ttl_ms: int,
-        stale_ttl_ms: int,
     ) -> None:
         self._declared = declared
-        self._records = records
+        self._reader = BindingReader(records, corrupt, default_limit)
+        self._remembering = remembering
         self._clock = clock
-        self._default_limit = default_limit
-        self._cache_ttl_ms = cache_ttl_ms
-        self._stale_ttl_ms = stale_ttl_ms
         self._cache = BindingCache(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
+        self._corrupt_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._lookups: dict[bytes, asyncio.Task[Binding | None]] = {}
         self._strangers = Strangers(clock.monotonic_ms)
         self._changes = 0
@@ -95,12 +98,12 @@ class CachedBindings:
         cached = self._cache.get(digest)
         if cached is not None and self._clock.monotonic_ms() < cached.fresh_until_ms:
             self.counts.hits += 1
-            return self._unless_ended(cached.binding)
+            return self._unless_void(cached.binding)
         if cached is not None:
-            return self._unless_ended(await self._look_up_or_serve_stale(digest, cached))
+            return self._unless_void(await self._look_up_or_serve_stale(digest, cached))
         if not is_well_formed(token):
             return None
-        return self._unless_ended(await self._resolve_new(digest, caller))
+        return self._unless_void(await self._resolve_new(digest, caller))
 
     def invalidate(self, environment: Environment) -> None:
         """Drop what is cached of an app environment: it was changed through this replica, just now."""
@@ -117,10 +120,13 @@ class CachedBindings:
         self._changed_at[environment] = self._changes
         self._lookups.clear()
 
-    def _unless_ended(self, binding: Binding | None) -> Binding | None:
-        if binding is None or binding.valid_until_ms is None:
-            return binding
-        return binding if self._clock.wall_ms() < binding.valid_until_ms else None
+    def _unless_void(self, binding: Binding | None) -> Binding | None:
+        """None for a token that has ended, and while its app is declared: that alone counts then (D131)."""
+        if binding is None or self._declared.find(binding.environment) is not None:
+            return None
+        if binding.valid_until_ms is not None and self._clock.wall_ms() >= binding.valid_until_ms:
+            return None
+        return binding
 
     async def _resolve_new(self, digest: bytes, caller: str | None) -> Binding | None:
         """The binding of a token that is not in the cache."""
@@ -140,8 +146,14 @@ class CachedBindings:
         if cached is None and self._unknown_until_ms.get(digest, 0) > now_ms:
             self.counts.hits += 1
             return None
+        if self._corrupt_until_ms.get(digest, 0) > now_ms:
+            raise AuthUnavailable
         try:
             return await self._look_up_current(digest)
+        except CorruptRecord as error:
+            self._cache.pop(digest, None)
+            self._corrupt_until_ms[digest] = now_ms + _RETRY_MS
+            raise AuthUnavailable from error
         except BackendError as error:
             cached = self._cache.get(digest)  # again: it may have been invalidated meanwhile
             if cached is None or cached.stale_until_ms <= now_ms:
@@ -171,32 +183,27 @@ class CachedBindings:
         """Caches nothing if a change detached this lookup: another one may be in its place by then."""
         lookup = asyncio.current_task()
         try:
-            version, binding = await self._look_up(digest)
-            if self._lookups.get(digest) is lookup:
-                self._put(digest, version, binding)
+            may_remember = await self._may_remember()
+            began_ms = self._clock.monotonic_ms()
+            version, binding = await self._reader.read(digest, self._cache.get(digest))
+            if may_remember and self._lookups.get(digest) is lookup:
+                self._put(digest, version, binding, began_ms)
             return binding
         finally:
             if self._lookups.get(digest) is lookup:
                 del self._lookups[digest]
 
-    async def _look_up(self, digest: bytes) -> tuple[str, Binding | None]:
-        """The binding, and the version of the document that says so."""
-        cached, sha256 = self._cache.get(digest), digest.hex()
-        environment = await self._environment_of(sha256) if cached is None else cached.binding.environment
-        record = None if environment is None else await self._records.read(app_name(environment))
-        if record is None:
-            return "", None
-        if cached is not None and cached.version == record.version:
-            return record.version, cached.binding
-        return record.version, binding_of(decode(record, AppRecord), sha256, self._default_limit)
+    async def _may_remember(self) -> bool:
+        """Whether whoever reclaims knows for how long this replica does (D134)."""
+        if not self._remembering.is_agreed:
+            with suppress(BackendError):
+                await self._remembering.agree()
+        return self._remembering.is_agreed
 
-    async def _environment_of(self, sha256: str) -> Environment | None:
-        pointer = await self._records.read(token_name(sha256))
-        return None if pointer is None else decode(pointer, TokenRecord).environment
-
-    def _put(self, digest: bytes, version: str, binding: Binding | None) -> None:
-        fresh_until_ms = self._clock.monotonic_ms() + self._cache_ttl_ms
-        stale_until_ms = fresh_until_ms + self._stale_ttl_ms
+    def _put(self, digest: bytes, version: str, binding: Binding | None, began_ms: int) -> None:
+        """Times count from before the store was asked: a process that was stopped meanwhile adds none."""
+        fresh_until_ms = began_ms + self._remembering.fresh_ms
+        stale_until_ms = fresh_until_ms + self._remembering.stale_ms
         if binding is None:
             self._cache.pop(digest, None)
             self._unknown_until_ms[digest] = fresh_until_ms

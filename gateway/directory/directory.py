@@ -1,6 +1,6 @@
 """Declared and managed apps side by side, as the control plane sees them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gateway.directory.bindings import CachedBindings
@@ -33,19 +33,10 @@ class Directory:
         """The app. Raises AppNotFound."""
         return self._declared.find(environment) or await self._managed.find(environment)
 
-    async def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:
-        """Every app environment; a declared app takes precedence over a managed one of its name (D33)."""
-        for app in self._declared.all(org):
-            yield app
-        async for app in self._managed.all(org):
-            if self._declared.find(app.environment) is None:
-                yield app
-
     async def register(self, app: AppRecord) -> tuple[AppRecord, bool]:
         """Create or change; the second value tells whether the app is new."""
         with self._changing(app.environment):
-            created = await self._managed.register(app)
-            return await self._managed.find(app.environment), created
+            return await self._managed.register(app)
 
     async def remove(self, environment: Environment) -> None:
         """Remove the app with its tables."""

@@ -1,13 +1,14 @@
 """The rules for apps that are made through the control plane. Each method is one change of one document."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from secrets import token_hex
 
 from msgspec.structs import replace
 
 from backends.clock import Clock
 from backends.interface import RecordStore
-from gateway.directory.changes import AppDocuments, retry
+from gateway.directory.corrupt import CorruptRecords
+from gateway.directory.documents import AppDocuments
 from gateway.directory.records import AppRecord, RetiringToken, TableRecord
 from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.errors import (
@@ -16,16 +17,25 @@ from gateway.domain.errors import (
     TableExists,
     TableLimitReached,
     TableNotFound,
+    TooManyTokens,
 )
 from gateway.domain.model import Environment
 from gateway.domain.rules import SUPPORTED_APP_TYPES
 
+_MOST_TOKENS = 8
+"""Of one table, valid at a time: each is a copy of the table's rights, and a part of each read of the app."""
+
 
 class ManagedApps:
-    """App environments and their tables in a RecordStore."""
+    """App environments and their tables in a RecordStore.
 
-    def __init__(self, records: RecordStore, clock: Clock, default_max_tables: int) -> None:
-        self._documents = AppDocuments(records, clock)
+    Every method raises BackendError if nothing was changed, and ChangeUnknown if that is not known.
+    """
+
+    def __init__(
+        self, records: RecordStore, corrupt: CorruptRecords, clock: Clock, default_max_tables: int
+    ) -> None:
+        self._documents = AppDocuments(records, corrupt, clock)
         self._clock = clock
         self._default_max_tables = default_max_tables
 
@@ -33,43 +43,29 @@ class ManagedApps:
         """The app. Raises AppNotFound."""
         return await self._documents.find(environment)
 
-    def all(self, org: str | None = None) -> AsyncIterator[AppRecord]:
-        """Every app environment, of one organization if named."""
-        return self._documents.all(org)
-
-    async def register(self, app: AppRecord) -> bool:
+    async def register(self, app: AppRecord) -> tuple[AppRecord, bool]:
         """Create the app (True), or give an existing one this type and these limits (False)."""
 
-        def with_settings(old: AppRecord) -> AppRecord:
+        def register(old: AppRecord | None) -> AppRecord:
+            if old is None:
+                return app
             return replace(
                 old, type=app.type, requests_per_minute=app.requests_per_minute, max_tables=app.max_tables
             )
 
-        async def attempt() -> bool | None:
-            if await self._documents.create(app):
-                return True
-            try:
-                await self._documents.change(app.environment, with_settings)
-            except AppNotFound:  # removed in between
-                return None
-            return False
-
-        return await retry(attempt)
+        changed = await self._documents.change(app.environment, register)
+        return changed.after or app, changed.before is None
 
     async def suspend(self, environment: Environment) -> AppRecord:
         """Refuse all calls of the app until it is resumed."""
-        return await self._documents.change(
-            environment, lambda app: replace(app, active=False, suspended=True)
-        )
+        return await self._change(environment, lambda app: replace(app, active=False, suspended=True))
 
     async def resume(self, environment: Environment) -> AppRecord:
         """Serve the app again."""
-        return await self._documents.change(
-            environment, lambda app: replace(app, active=True, suspended=False)
-        )
+        return await self._change(environment, lambda app: replace(app, active=True, suspended=False))
 
     async def remove(self, environment: Environment) -> None:
-        """Remove the app with its tables. Raises AppNotFound."""
+        """Remove the app with its tables, even if its record is corrupt. Raises AppNotFound."""
         await self._documents.remove(environment)
 
     async def create_table(
@@ -87,34 +83,29 @@ class ManagedApps:
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
-        app = await self._documents.change_with_token(
-            environment, table.token_sha256, lambda app: self._with_table(app, table)
-        )
-        return app, token
+        return await self._change(environment, lambda app: self._with_table(app, table)), token
 
     async def rotate_table(
         self, environment: Environment, name: str, overlap_seconds: int
     ) -> tuple[AppRecord, str]:
         """A new token for the table; no older one works for longer than `overlap_seconds`."""
         token = new_token()
-        sha256 = digest_of(token.encode()).hex()
         now_ms = self._clock.wall_ms()
 
         def rotate(app: AppRecord) -> AppRecord:
             old = _table(app, name)
             new = replace(
                 old,
-                token_sha256=sha256,
+                token_sha256=digest_of(token.encode()).hex(),
                 token_last_four=token[-4:],
                 retiring=_retiring(old, now_ms, overlap_seconds),
                 updated_at_ms=now_ms,
             )
+            if len(new.token_digests) > _MOST_TOKENS:
+                raise TooManyTokens
             return replace(app, tables=tuple(new if table is old else table for table in app.tables))
 
-        before = _table(await self.find(environment), name)
-        app = await self._documents.change_with_token(environment, sha256, rotate)
-        await self._documents.drop_pointers(before.token_digests - _table(app, name).token_digests)
-        return app, token
+        return await self._change(environment, rotate), token
 
     async def delete_table(self, environment: Environment, name: str) -> None:
         """Remove the table; its token is void at once, its entries are reclaimed later.
@@ -122,7 +113,6 @@ class ManagedApps:
         By id: a table that was created again under the same name meanwhile is another one.
         """
         doomed = _table(await self.find(environment), name)
-        await self._documents.announce_reclaim(environment, doomed)
 
         def delete(app: AppRecord) -> AppRecord:
             kept = tuple(table for table in app.tables if table.id != doomed.id)
@@ -130,8 +120,20 @@ class ManagedApps:
                 raise TableNotFound
             return replace(app, tables=kept)
 
-        await self._documents.change(environment, delete)
-        await self._documents.drop_pointers(doomed.token_digests)
+        await self._change(environment, delete)
+
+    async def _change(self, environment: Environment, make: Callable[[AppRecord], AppRecord]) -> AppRecord:
+        """The app after a change that needs one. Raises AppNotFound."""
+
+        def of_one(app: AppRecord | None) -> AppRecord:
+            if app is None:
+                raise AppNotFound
+            return make(app)
+
+        changed = await self._documents.change(environment, of_one)
+        if changed.after is None:
+            raise AppNotFound
+        return changed.after
 
     def _with_table(self, app: AppRecord, table: TableRecord) -> AppRecord:
         if app.type not in SUPPORTED_APP_TYPES:

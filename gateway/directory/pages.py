@@ -7,12 +7,14 @@ anywhere (D165). Nothing here costs more where there are more apps before or beh
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from heapq import merge
 from itertools import groupby, islice
 
-from backends.interface import RecordStore
+from backends.interface import Record, RecordStore
+from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.records import APPS, AppRecord, decode
+from gateway.directory.records import APPS, AppRecord
 
 _APPS_PER_STEP = 100
 """Decoded before other tasks get their turn."""
@@ -29,24 +31,36 @@ _ORG = re.compile(rf"{APPS}([A-Za-z0-9][A-Za-z0-9._-]*)/")
 class DirectoryPages:
     """Pages of what the directory holds. All methods raise BackendError."""
 
-    def __init__(self, declared: DeclaredApps, records: RecordStore) -> None:
+    def __init__(self, declared: DeclaredApps, records: RecordStore, corrupt: CorruptRecords) -> None:
         self._declared = declared
         self._records = records
+        self._corrupt = corrupt
 
     async def apps(self, org: str, after: str, limit: int) -> Sequence[AppRecord]:
         """The first `limit` (up to `LONGEST_PAGE`) app environments of an organization.
 
         With `after`, those behind an environment (`app/env`), or behind all of an app (`app`). A declared app
-        takes precedence over a managed one of its name (D33).
+        takes precedence over a managed one of its name (D33). One whose record is corrupt is left out (D135).
         """
         prefix = f"{APPS}{org}/"
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
-        managed = await self._records.page(prefix, after=position, limit=limit)
-        found = dict(managed) | dict(self._declared.page(prefix, position, limit))
+        apps: list[AppRecord] = []
+        while True:
+            managed = await self._records.page(prefix, after=position, limit=limit)
+            found = dict(managed) | dict(self._declared.page(prefix, position, limit))
+            names = sorted(found)[:limit]
+            apps += await self._readable([(name, found[name]) for name in names])
+            if len(names) < limit or len(apps) >= limit:
+                return apps[:limit]
+            position = names[-1]
+
+    async def _readable(self, found: Sequence[tuple[str, Record | AppRecord]]) -> list[AppRecord]:
         apps = []
-        for number, name in enumerate(sorted(found)[:limit], 1):
-            each = found[name]
-            apps.append(each if isinstance(each, AppRecord) else decode(each, AppRecord))
+        for number, (name, each) in enumerate(found, 1):
+            with suppress(CorruptRecord):
+                if isinstance(each, Record):
+                    each = self._corrupt.decode(name, each, AppRecord)  # noqa: PLW2901
+                apps.append(each)
             if number % _APPS_PER_STEP == 0:
                 await asyncio.sleep(0)
         return apps

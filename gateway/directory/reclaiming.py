@@ -1,68 +1,135 @@
-"""The space of deleted tables, given back in the background: the reader of the intents that `changes` writes.
+"""The space of deleted tables, given back in the background: the reader of the intents that changes write.
 
 An intent is read in one of three states:
 
 - The table is in its app's document: the deletion has not swapped yet, or crashed before it did. After an
   hour it has crashed, and the intent is dropped.
 - The table is gone: it is purged at once, which gives back nearly everything.
-- It is gone, and for longer than any binding stays cached and any call takes: it is purged again, and the
-  intent is dropped. Until then a replica may serve the table out of its cache, and a put that it began in
-  time may reach the store after the first purge. Table ids are never used twice (D28), so no purge can
-  meet entries of another table.
+- It is gone, and for longer than any binding is remembered and any call takes: it is purged again, and the
+  intent is dropped. Until then a replica may serve the table out of its memory, be it that it cannot read the
+  directory, and a put that it began in time may reach the store after the first purge. Table ids are never
+  used twice (D28), so no purge can meet entries of another table.
 
-Every step can be repeated: what a crash interrupts, the next round resumes, on any replica.
+Time is what a replica's monotonic clock measures while an intent stays at one version, and parts of the wait
+are written into the intent. A part begins after the version was written, and counts only for the replica that
+swaps this version for the next. So parts do not overlap, their sum is never more than the time that has
+passed, and neither wrong wall clocks nor restarts shorten the wait (D133).
+
+Every step can be repeated: what a crash interrupts, the next round resumes, on any replica. An intent that
+fails costs itself alone. A corrupt one is written anew; one of an app that is corrupt waits until that is
+mended or removed (D135).
 """
 
 import logging
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import EntryStore, Keyspace, Record, RecordStore
 from backends.walking import walk
-from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, decode, encode
+from gateway.directory.corrupt import CorruptRecord, CorruptRecords, find_holders, table_ids_in
+from gateway.directory.records import APPS, RECLAIMS, AppRecord, ReclaimRecord, app_name, encode
+from gateway.directory.remembering import Remembering
+from gateway.domain.model import Environment
 
 _ABANDONED_AFTER_MS = 3_600_000
 _SLOWEST_CALL_MS = 30_000
+_PARTS_OF_THE_WAIT = 4
 
 log = logging.getLogger("kvs.directory")
+
+
+class _Seen(Struct, frozen=True):
+    """The version of an intent, and since when it has been seen (monotonic)."""
+
+    version: str
+    since_ms: int
 
 
 class Reclaimer:
     """Purges the keyspaces of tables that no app has any more."""
 
-    def __init__(self, records: RecordStore, entries: EntryStore, clock: Clock, cache_ttl_ms: int) -> None:
+    def __init__(
+        self,
+        records: RecordStore,
+        entries: EntryStore,
+        corrupt: CorruptRecords,
+        remembering: Remembering,
+        clock: Clock,
+    ) -> None:
         self._records = records
         self._entries = entries
+        self._corrupt = corrupt
+        self._remembering = remembering
         self._clock = clock
-        self._last_write_ms = cache_ttl_ms + _SLOWEST_CALL_MS
+        self._seen: dict[str, _Seen] = {}
 
     async def run(self) -> None:
-        """One round through all intents. A failure of the store ends the round; the next one starts over."""
+        """One round through all intents. What fails is done in the next one."""
+        failures: list[BackendError] = []
         try:
             intents = [intent async for intent in walk(self._records, RECLAIMS)]
-            for name, record in intents:
-                await self._reclaim(name, record)
+            wait_ms = _SLOWEST_CALL_MS + await self._remembering.longest_ms() if intents else 0
         except BackendError as error:
-            log.warning("reclaiming waits for the store", extra={"fields": {"cause": type(error).__name__}})
+            failures, intents = [error], []
+        else:
+            self._look_at(intents)
+        for name, record in intents:
+            try:
+                await self._reclaim(name, record, wait_ms)
+            except BackendError as error:
+                failures.append(error)
+        if failures:
+            fields = {"failures": len(failures), "cause": type(failures[0]).__name__}
+            log.warning("reclaiming waits for the store", extra={"fields": fields})
 
-    async def _reclaim(self, name: str, record: Record) -> None:
-        intent = decode(record, ReclaimRecord)
-        age_ms = self._clock.wall_ms() - intent.requested_at_ms
-        table_id = name.removeprefix(RECLAIMS)
-        if await self._is_alive(intent, table_id):
-            if age_ms > _ABANDONED_AFTER_MS:
-                await self._records.swap(name, None, record.version)
-        elif age_ms > self._last_write_ms:
-            await self._entries.purge(Keyspace(table_id))
-            await self._records.swap(name, None, record.version)
-        elif not intent.is_purged:
-            await self._entries.purge(Keyspace(table_id))
-            await self._records.swap(name, encode(replace(intent, is_purged=True)), record.version)
+    def _look_at(self, intents: list[tuple[str, Record]]) -> None:
+        """Keep since when each version has been seen."""
+        now_ms = self._clock.monotonic_ms()
+        before, self._seen = self._seen, {}
+        for name, record in intents:
+            seen = before.get(name)
+            is_known = seen is not None and seen.version == record.version
+            self._seen[name] = seen if seen and is_known else _Seen(record.version, now_ms)
+
+    async def _reclaim(self, name: str, record: Record, wait_ms: int) -> None:
+        try:
+            intent = self._corrupt.decode(name, record, ReclaimRecord)
+        except CorruptRecord:
+            await self._write_anew(name, record)
+            return
+        seen_ms = self._clock.monotonic_ms() - self._seen[name].since_ms
+        waited_ms = intent.waited_ms + seen_ms
+        keyspace = Keyspace(name.removeprefix(RECLAIMS))
+        if intent.is_purged and waited_ms < wait_ms:
+            if seen_ms * _PARTS_OF_THE_WAIT >= wait_ms:
+                await self._swap(name, record, replace(intent, waited_ms=waited_ms))
+        elif await self._is_alive(intent, keyspace):
+            if seen_ms >= _ABANDONED_AFTER_MS:
+                await self._swap(name, record, None)
+        else:
+            await self._entries.purge(keyspace)
+            await self._swap(name, record, None if intent.is_purged else replace(intent, is_purged=True))
 
     async def _is_alive(self, intent: ReclaimRecord, table_id: str) -> bool:
-        record = await self._records.read(app_name(intent.environment))
-        if record is None:
+        if intent.environment is None:
             return False
-        return any(table.id == table_id for table in decode(record, AppRecord).tables)
+        name = app_name(intent.environment)
+        record = await self._records.read(name)
+        return record is not None and table_id in self._corrupt.decode(name, record, AppRecord).table_ids
+
+    async def _write_anew(self, name: str, record: Record) -> None:
+        """The name of a corrupt intent tells its table, and the table's id finds the app."""
+        table_ids = table_ids_in(Record(name.encode(), ""))
+        if table_ids != {name.removeprefix(RECLAIMS)}:
+            return
+        holders = await find_holders(self._records, table_ids)
+        parts = [holder.removeprefix(APPS).split("/") for holder in holders.values()]
+        environment = next((Environment(*each) for each in parts if len(each) == 3), None)
+        await self._swap(name, record, ReclaimRecord(environment))
+
+    async def _swap(self, name: str, record: Record, intent: ReclaimRecord | None) -> None:
+        """Another replica that is first has done the same."""
+        await self._records.swap(name, None if intent is None else encode(intent), record.version)

@@ -3,14 +3,16 @@
 app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
 token/{sha256}           a TokenRecord: the pointer from a token to its app environment
 reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a table
+memory/bindings          a MemoryRecord: for how long replicas remember bindings
 
-What may be relied on in which order is said in `changes`.
+Which may be relied on when is said in `changes`.
 """
 
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from backends.errors import CorruptEntry
 from backends.interface import Keyspace, Record
@@ -19,7 +21,9 @@ from gateway.domain.model import Binding, Budget, Environment, TenantLabels
 Document = TypeVar("Document", bound=Struct)
 
 APPS = "app/"
+TOKENS = "token/"
 RECLAIMS = "reclaim/"
+MEMORY = "memory/bindings"
 
 
 class RetiringToken(Struct, frozen=True):
@@ -46,9 +50,16 @@ class TableRecord(Struct, frozen=True):
         """The SHA-256 of its token and of those that still work beside it."""
         return {self.token_sha256, *(token.sha256 for token in self.retiring)}
 
+    def without_ended_tokens(self, now_ms: int) -> "TableRecord":
+        """The same table without the retiring tokens whose time is up."""
+        return replace(self, retiring=tuple(t for t in self.retiring if t.valid_until_ms > now_ms))
+
 
 class AppRecord(Struct, frozen=True):
-    """One app environment. `suspended` is what the operator wants, `active` what the data plane obeys."""
+    """One app environment. `suspended` is what the operator wants, `active` what the data plane obeys.
+
+    `changes` are the ids of the last ones that made it what it is: how a writer finds its own (D133).
+    """
 
     environment: Environment
     type: str
@@ -57,6 +68,21 @@ class AppRecord(Struct, frozen=True):
     requests_per_minute: int | None = None
     max_tables: int | None = None
     tables: tuple[TableRecord, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @property
+    def table_ids(self) -> set[str]:
+        """Of all its tables."""
+        return {table.id for table in self.tables}
+
+    @property
+    def token_digests(self) -> set[str]:
+        """Of all its tables."""
+        return {digest for table in self.tables for digest in table.token_digests}
+
+    def without_ended_tokens(self, now_ms: int) -> "AppRecord":
+        """The same app without the retiring tokens whose time is up."""
+        return replace(self, tables=tuple(table.without_ended_tokens(now_ms) for table in self.tables))
 
     def table(self, name: str) -> TableRecord | None:
         """The table of exactly this name."""
@@ -70,11 +96,28 @@ class TokenRecord(Struct, frozen=True):
 
 
 class ReclaimRecord(Struct, frozen=True):
-    """The intent to give back the space of a table. `is_purged`: once already; a second purge is due."""
+    """The intent to give back the space of a table of this app; None: no app is known to have had it.
 
-    environment: Environment
-    requested_at_ms: int
+    `is_purged`: once already; a second purge is due after a wait, of which `waited_ms` are over.
+    """
+
+    environment: Environment | None
     is_purged: bool = False
+    waited_ms: int = 0
+
+
+class MemoryRecord(Struct, frozen=True):
+    """For how long any replica has ever been set to remember bindings."""
+
+    longest_ms: int
+
+
+_KINDS: dict[str, type[Struct]] = {
+    APPS: AppRecord,
+    TOKENS: TokenRecord,
+    RECLAIMS: ReclaimRecord,
+    MEMORY: MemoryRecord,
+}
 
 
 def app_name(environment: Environment) -> str:
@@ -84,7 +127,7 @@ def app_name(environment: Environment) -> str:
 
 def token_name(sha256: str) -> str:
     """The record's name."""
-    return f"token/{sha256}"
+    return f"{TOKENS}{sha256}"
 
 
 def reclaim_name(table_id: str) -> str:
@@ -92,12 +135,20 @@ def reclaim_name(table_id: str) -> str:
     return f"{RECLAIMS}{table_id}"
 
 
-def decode(record: Record, kind: type[Document]) -> Document:
-    """The document in a record. Raises CorruptEntry."""
+def kind_of(name: str) -> type[Struct]:
+    """What the record of this name holds."""
+    return next(kind for prefix, kind in _KINDS.items() if name.startswith(prefix))
+
+
+def decode(name: str, record: Record, kind: type[Document]) -> Document:
+    """The document in a record. Raises CorruptEntry, also if it is the document of another app."""
     try:
-        return msgspec.json.decode(record.document, type=kind)
+        document = msgspec.json.decode(record.document, type=kind)
     except (ValueError, RecursionError):  # DecodeError, or UnicodeDecodeError
         raise CorruptEntry("a directory record cannot be read") from None
+    if isinstance(document, AppRecord) and app_name(document.environment) != name:
+        raise CorruptEntry("a directory record has the name of another one")
+    return document
 
 
 encode = msgspec.json.encode

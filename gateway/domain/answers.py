@@ -60,6 +60,8 @@ def refuse(refusal: Refusal) -> Answer:
         fields.append(("x-amzn-ErrorType", refusal.error_type))
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
+    if refusal.detail is not None:
+        fields.append(("x-kvs-error-detail", refusal.detail))
     if refusal.retry_after_seconds is not None:
         fields.append(("Retry-After", str(refusal.retry_after_seconds)))
     return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))

@@ -62,6 +62,9 @@ CACHE_WITHHELD = Metric(
     "kvs_directory_cache_withheld_total", "counter", "Tokens not read for callers who invent them."
 )
 CACHE_ENTRIES = Metric("kvs_directory_cache_entries", "gauge", "Tokens in the cache.")
+CORRUPT_RECORDS = Metric(
+    "kvs_directory_corrupt_records", "gauge", "Records that cannot be read; the log has their names."
+)
 
 # the replica
 START_TIME = Metric("process_start_time_seconds", "gauge", "When counting began, in Unix seconds.")

@@ -1,12 +1,12 @@
-"""What runs beside serving: health checks, reclaiming, dropping idle rows of usage."""
+"""What runs beside serving: health checks, tending the directory, dropping idle rows of usage."""
 
 import logging
 from collections.abc import Awaitable, Callable
 
 from backends.background import Background
-from gateway.directory.directory import Directory
-from gateway.directory.reclaiming import Reclaimer
-from gateway.observability.logs import report_exception
+from backends.errors import BackendError
+from gateway.directory.parts import DirectoryParts
+from gateway.observability.logs import describe_exception, report_exception
 from gateway.observability.usage import Usage
 from gateway.opsplane.health import Health
 
@@ -16,8 +16,8 @@ Start = Callable[[], Background]
 """Starts a loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
-_RECLAIM_SECONDS = 15.0
-_RECLAIM_REST_SECONDS = 0.5
+_TEND_SECONDS = 15.0
+_TEND_REST_SECONDS = 0.5
 
 
 def every(seconds: float, step: Callable[[], Awaitable[None]]) -> Start:
@@ -40,14 +40,24 @@ def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:
     return every(min(max(idle_seconds / 4, 0.25), 60.0), usage.drop_idle)
 
 
-def reclaiming(directory: Directory, reclaimer: Reclaimer) -> Start:
-    """Give back the space of deleted tables: after each change, and every 15 s."""
+def tending(directory: DirectoryParts) -> Start:
+    """Look after the directory: after each change, and every 15 s.
+
+    It is made known for how long bindings are remembered, corrupt records are looked for, and the space of
+    deleted tables is given back.
+    """
+
+    async def tend() -> None:
+        try:
+            await directory.remembering.agree()
+            await directory.corrupt.look()
+        except BackendError as error:
+            log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
+        await directory.reclaimer.run()
 
     def start() -> Background:
-        background = Background(
-            reclaimer.run, lambda: _RECLAIM_SECONDS, report, cooldown=lambda: _RECLAIM_REST_SECONDS
-        )
-        directory.on_change = background.wake
+        background = Background(tend, lambda: _TEND_SECONDS, report, cooldown=lambda: _TEND_REST_SECONDS)
+        directory.directory.on_change = background.wake
         return background
 
     return start

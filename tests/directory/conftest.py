@@ -1,8 +1,17 @@
 """A region, and two of its replicas."""
 
+import asyncio
+
 import pytest
 
 from tests.directory.region import Region, Replica
+from tests.support.virtual_time import VirtualTimeLoop
+
+
+def pytest_asyncio_loop_factories(config, item):
+    """All peers are on the loop of the test, so its clock may hurry."""
+    hurries = item.get_closest_marker("virtual_time")
+    return {"asyncio": VirtualTimeLoop if hurries else asyncio.new_event_loop}
 
 
 @pytest.fixture
@@ -13,11 +22,11 @@ def region() -> Region:
 @pytest.fixture
 async def replica(region) -> Replica:
     """A replica that has an app."""
-    replica = region.replica()
+    replica = await region.replica().agree()
     await replica.register()
     return replica
 
 
 @pytest.fixture
-def other(region) -> Replica:
-    return region.replica()
+async def other(region) -> Replica:
+    return await region.replica().agree()

@@ -2,17 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from enum import Enum
 
+from backends.errors import BackendUnavailable
 from backends.interface import Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from backends.walking import walk
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.directory import Directory
-from gateway.directory.managed import ManagedApps
-from gateway.directory.reclaiming import Reclaimer
+from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
 from gateway.domain.model import Environment
 from tests.support.clock import FakeClock
@@ -21,10 +21,21 @@ from tests.support.stores import Faults, FaultyBackend
 SHOP = Environment("acme", "shop", "production")
 CACHE_TTL_MS = 10_000
 STALE_TTL_MS = 600_000
+LAST_WRITE_MS = CACHE_TTL_MS + STALE_TTL_MS + 30_000
+"""When no replica writes any more under a binding that it remembers."""
 
 
 class Crash(BaseException):
     """The process ended here."""
+
+
+class Fate(Enum):
+    """What becomes of a swap."""
+
+    DONE = "is done"
+    REQUEST_LOST = "never arrives"
+    REPLY_LOST = "is done and not answered"
+    LATE = "arrives after the next read"
 
 
 class Records:
@@ -36,6 +47,9 @@ class Records:
         self.read_done = asyncio.Event()
         self.release_reads = asyncio.Event()
         self.release_reads.set()
+        self.is_cut_off = False
+        self.next_fate: Callable[[str], Fate] = lambda _: Fate.DONE
+        self._late: list[tuple[str, bytes | None, str | None]] = []
         self._steps_to_crash = steps_to_crash
 
     async def _let_others_run(self) -> None:
@@ -43,6 +57,8 @@ class Records:
             await asyncio.sleep(0)
 
     def _step(self) -> None:
+        if self.is_cut_off:
+            raise BackendUnavailable("cut off")
         if self._steps_to_crash is not None:
             if self._steps_to_crash == 0:
                 raise Crash
@@ -52,6 +68,7 @@ class Records:
         self._step()
         await self._let_others_run()
         record = await self._inner.read(name)
+        await self._land()
         self.read_done.set()
         await self.release_reads.wait()
         await self._let_others_run()
@@ -60,9 +77,22 @@ class Records:
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         self._step()
         await self._let_others_run()
+        fate = self.next_fate(name)
+        if fate is Fate.LATE:
+            self._late.append((name, document, expected))
+        if fate in (Fate.LATE, Fate.REQUEST_LOST):
+            raise BackendUnavailable("the request was lost")
         done = await self._inner.swap(name, document, expected)
+        await self._land()
+        if fate is Fate.REPLY_LOST:
+            raise BackendUnavailable("the reply was lost")
         await self._let_others_run()
         return done
+
+    async def _land(self) -> None:
+        """What was held up on its way to the store arrives."""
+        while self._late:
+            await self._inner.swap(*self._late.pop())
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         self._step()
@@ -75,30 +105,45 @@ class Replica:
     def __init__(
         self,
         region: "Region",
+        *,
         seed: int | None = None,
         cache_ttl_ms: int = CACHE_TTL_MS,
+        stale_ttl_ms: int = STALE_TTL_MS,
         bindings: CachedBindings | None = None,
+        clock: FakeClock | None = None,
         steps_to_crash: int | None = None,
     ) -> None:
         self.records = Records(region.backend.records, seed, steps_to_crash)
-        declared = DeclaredApps([], 600)
-        self.managed = ManagedApps(self.records, region.clock, 3)
-        self.bindings = bindings or CachedBindings(
-            declared=declared,
-            records=self.records,
-            clock=region.clock,
-            default_limit=600,
-            cache_ttl_ms=cache_ttl_ms,
-            stale_ttl_ms=STALE_TTL_MS,
+        parts = directory_parts(
+            DeclaredApps([], 600),
+            self.records,
+            region.backend.entries,
+            clock or region.clock,
+            defaults=Defaults(requests_per_minute=600, max_tables=3),
+            fresh_ms=cache_ttl_ms,
+            stale_ms=stale_ttl_ms,
         )
-        self.directory = Directory(declared, self.managed, self.bindings)
-        self.reclaimer = Reclaimer(self.records, region.backend.entries, region.clock, cache_ttl_ms)
+        self.bindings, self.directory = parts.bindings, parts.directory
+        self.corrupt, self.reclaimer = parts.corrupt, parts.reclaimer
+        self.pages = parts.pages
+        self._remembering = parts.remembering
+        if bindings is not None:
+            self.bindings = self.directory._bindings = bindings
 
     async def knows(self, token: str) -> bool:
         return await self.bindings.resolve(token.encode()) is not None
 
     async def keyspace(self, token: str) -> Keyspace:
         return (await self.bindings.resolve(token.encode())).keyspace
+
+    async def agree(self) -> "Replica":
+        """From now on it remembers bindings without asking whether it may."""
+        await self._remembering.agree()
+        return self
+
+    async def apps(self) -> list[AppRecord]:
+        """All that there are in the one organization."""
+        return list(await self.pages.apps("acme", "", 1000))
 
     async def register(self, environment: Environment = SHOP, app_type: str = "api", **settings) -> None:
         await self.directory.register(AppRecord(environment, app_type, active=False, **settings))

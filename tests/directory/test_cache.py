@@ -184,6 +184,7 @@ async def test_a_change_that_fails_because_the_store_is_down_does_not_end_known_
     assert await replica.knows(token)
 
 
+@pytest.mark.virtual_time
 async def test_a_change_that_failed_is_checked_before_a_known_token_is_used_again(region, replica, other):
     token = await replica.create()
     await replica.knows(token)

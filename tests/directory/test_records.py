@@ -10,4 +10,4 @@ from gateway.directory.records import AppRecord, decode
 @pytest.mark.parametrize("document", [b"", b"{", b"[]", b'"\xff"', b'{"type": "\xff"}', b"[" * 100_000])
 def test_an_unreadable_record_is_corrupt(document):
     with pytest.raises(CorruptEntry):
-        decode(Record(document, "1"), AppRecord)
+        decode("app/acme/shop/production", Record(document, "1"), AppRecord)

@@ -2,6 +2,9 @@
 
 from hashlib import sha256
 
+import pytest
+
+from gateway.domain.errors import TooManyTokens
 from tests.directory.region import CACHE_TTL_MS, SHOP
 
 
@@ -98,3 +101,44 @@ async def test_a_rotation_leaves_the_tables_identity(region, replica):
     after = (await replica.directory.find(SHOP)).tables[0]
     assert (after.id, after.name, after.created_at_ms) == (before.id, before.name, before.created_at_ms)
     assert (after.updated_at_ms, after.token_last_four) == (before.updated_at_ms + 5000, token[-4:])
+
+
+async def test_at_most_eight_tokens_of_a_table_are_valid_at_a_time(region, replica):
+    tokens = [await replica.create()]
+    tokens += [await replica.rotate(overlap_seconds=100) for _ in range(7)]
+    with pytest.raises(TooManyTokens):
+        await replica.rotate(overlap_seconds=100)
+    assert await _known(replica, *tokens) == [True] * 8
+    region.clock.advance(100_000)
+    tokens.append(await replica.rotate(overlap_seconds=100))
+    assert await _known(replica, *tokens[-3:]) == [False, True, True]
+
+
+async def test_a_rotation_without_overlap_is_possible_however_many_tokens_are_valid(replica):
+    tokens = [await replica.create()]
+    tokens += [await replica.rotate(overlap_seconds=100) for _ in range(7)]
+    tokens.append(await replica.rotate())
+    assert await _known(replica, *tokens) == [False] * 8 + [True]
+
+
+@pytest.mark.parametrize("change", ["suspend", "resume"])
+async def test_tokens_that_have_ended_go_with_the_next_change_of_the_app(region, replica, change):
+    await replica.create()
+    for _ in range(5):
+        await replica.rotate(overlap_seconds=100)
+    await replica.create("other")
+    assert len(await region.record_names("token/")) == 7
+    region.clock.advance(100_000)
+    await getattr(replica.directory, change)(SHOP)
+    assert len(await region.record_names("token/")) == 2
+    assert [table.retiring for table in (await replica.directory.find(SHOP)).tables] == [(), ()]
+
+
+async def test_a_record_does_not_grow_with_the_number_of_changes(region, replica):
+    await replica.create()
+    sizes = set()
+    for _ in range(50):
+        await replica.rotate(overlap_seconds=10)
+        region.clock.advance(5_000)
+        sizes.add(len((await region.memory.records.read(f"app/{SHOP}")).document))
+    assert max(sizes) < 2000

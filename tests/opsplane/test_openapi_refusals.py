@@ -25,6 +25,7 @@ REFUSED = {
     "table_not_found": ("DELETE", f"{TABLES}/none", None),
     "table_exists": ("POST", TABLES, {"name": "posts"}),
     "table_limit_reached": ("POST", TABLES, {"name": "fourth"}),
+    "too_many_tokens": ("POST", f"{TABLES}/second/rotate", {"overlap_seconds": 60}),
     "declared_app": ("DELETE", "/v1/orgs/acme/apps/shop", None),
     "not_found": ("GET", "/v2", None),
     "method_not_allowed": ("PATCH", CONTROL, None),
@@ -39,10 +40,12 @@ ELSEWHERE = {
 
 @pytest.fixture
 async def operated(gateway):
-    """A gateway with an app that has all its tables, and one that gets none."""
+    """A gateway with an app that has all its tables, one with all its tokens, and an app that gets none."""
     await gateway.manage("PUT", CONTROL, {"type": "api"})
     for name in ("posts", "second", "third"):
         await gateway.manage("POST", TABLES, {"name": name})
+    for _ in range(7):
+        await gateway.manage("POST", f"{TABLES}/second/rotate", {"overlap_seconds": 60})
     await gateway.manage("PUT", "/v1/orgs/acme/apps/site", {"type": "web"})
     return gateway
 

@@ -302,3 +302,66 @@ async def test_nothing_secret_is_logged_by_a_reload(tmp_path, caplog):
     assert "not reloaded" in text
     for secret in ("short-master-key", "kvs_not-well-formed", "two words", TABLE_TOKEN, CONTROL_TOKEN):
         assert secret not in text
+
+
+BLOG = "/v1/orgs/acme/apps/blog"
+TABLES = f"{BLOG}/services/kvs/tables"
+
+
+async def managed_table(gateway):
+    """The token of a table of an app that is managed."""
+    await gateway.manage("PUT", BLOG, {"type": "api"})
+    return (await gateway.manage("POST", TABLES, {"name": "posts"})).json["token"]
+
+
+@pytest.mark.parametrize("status", ["active", "inactive"])
+@pytest.mark.parametrize("is_cached", [True, False])
+async def test_while_an_app_is_declared_its_declaration_alone_counts(tmp_path, status, is_cached):
+    declaration = {
+        "org": "acme",
+        "app": "blog",
+        "type": "api",
+        "status": status,
+        "requests_per_minute": 3,
+        "tables": [{"name": "posts", "token": "the-declared-token"}],
+    }
+    async with watching(tmp_path) as watched:
+        gateway = watched.gateway
+        token = await managed_table(gateway)
+        if is_cached:
+            await gateway.put("k", "managed", token=token)
+        await watched.reload(apps=[*BASE["apps"], declaration])
+        for _ in range(3):
+            assert (await gateway.get("k", token=token)).error == "invalid_token"
+        declared_answers = [(await gateway.get("k", token="the-declared-token")).status for _ in range(4)]
+        admitted = 3 - is_cached  # the window of the app environment goes on
+        expected = [200] * admitted + [429] * (4 - admitted) if status == "active" else [403] * 4
+        assert declared_answers == expected
+        assert (await gateway.manage("DELETE", f"{TABLES}/posts")).error == "declared_app"
+
+
+async def test_when_a_declaration_goes_what_was_managed_is_back(tmp_path):
+    declaration = {"org": "acme", "app": "blog", "type": "api", "tables": []}
+    async with watching(tmp_path, apps=[*BASE["apps"], declaration]) as watched:
+        gateway = watched.gateway
+        await watched.reload()
+        token = await managed_table(gateway)
+        await gateway.put("k", "managed", token=token)
+        await watched.reload(apps=[*BASE["apps"], declaration])
+        assert (await gateway.get("k", token=token)).error == "invalid_token"
+        assert (await gateway.manage("GET", TABLES)).json == []
+        await watched.reload()
+        assert (await gateway.get("k", token=token)).json["value"] == "managed"
+        assert [table["name"] for table in (await gateway.manage("GET", TABLES)).json] == ["posts"]
+
+
+async def test_no_cached_binding_outlives_a_reload_that_declares_its_app_even_if_the_store_is_down(tmp_path):
+    declaration = {"org": "acme", "app": "blog", "type": "api", "status": "inactive", "tables": []}
+    async with watching(tmp_path) as watched:
+        gateway = watched.gateway
+        token = await managed_table(gateway)
+        assert (await gateway.get("k", token=token)).status == 200
+        gateway.faults.fail = {"read", "list", "swap"}
+        await watched.reload(apps=[*BASE["apps"], declaration])
+        gateway.clock.advance(30_000)
+        assert (await gateway.get("k", token=token)).error == "invalid_token"

@@ -8,10 +8,14 @@ from backends.interface import Backend, Charge, Entry, Keyspace, NamedRecord, Re
 
 
 class Faults:
-    """What goes wrong now: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait."""
+    """What goes wrong now: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait.
+
+    What is about a subject in `refuse` raises, too.
+    """
 
     def __init__(self) -> None:
         self.fail: set[str] = set()
+        self.refuse: set[str] = set()
         self.error: type[BackendError] = BackendUnavailable
         self.reason = "injected"
         self.gate = asyncio.Event()
@@ -21,7 +25,7 @@ class Faults:
     async def pass_through(self, operation: str, subject: str) -> None:
         self.calls.append((operation, subject))
         await self.gate.wait()
-        if operation in self.fail or "*" in self.fail:
+        if operation in self.fail or "*" in self.fail or subject in self.refuse:
             raise self.error(self.reason)
 
     def count(self, operation: str) -> int:

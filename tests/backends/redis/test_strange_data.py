@@ -134,13 +134,20 @@ async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_t
 
 
 @pytest.mark.parametrize("foreign", [b"", b"x" * 31, b"\xff" * 100])
-async def test_what_is_no_record_is_not_taken_for_one(server, foreign):
-    server.command("HSET", "kvs:records", "n", foreign)
+async def test_a_foreign_record_hides_no_other_and_can_be_replaced_and_removed(server, foreign):
     async with opened_redis(server.url) as store:
-        with pytest.raises(CorruptEntry):
-            await store.records.read("n")
-        with pytest.raises(CorruptEntry):
-            _ = [each async for each in walk(store.records, "")]
+        assert await store.records.swap("m", b"1", None)
+        assert await store.records.swap("o", b"2", None)
+        server.command("HSET", "kvs:records", "n", foreign)
+        listed = {name: record async for name, record in walk(store.records, "")}
+        assert (listed["m"].document, listed["o"].document) == (b"1", b"2")
+        assert listed["n"] == await store.records.read("n")
+        assert not await store.records.swap("n", b"3", "a" * 32)
+        assert await store.records.swap("n", b"3", listed["n"].version)
+        assert (await store.records.read("n")).document == b"3"
+        server.command("HSET", "kvs:records", "n", foreign)
+        assert await store.records.swap("n", None, listed["n"].version)
+        assert await store.records.read("n") is None
 
 
 async def test_a_record_whose_name_is_no_text_hides_no_other(server):

@@ -177,7 +177,7 @@ async def test_what_is_no_request_of_the_data_plane_is_not_traced(traced, receiv
         await gateway.manage("GET", "/v1/orgs/acme/apps/blog")
         await gateway.ask_ops("/readyz")
         await gateway.app.ops.health.check()
-        await gateway.app.control.reclaimer.run()
+        await gateway.app.directory.reclaimer.run()
         await gateway.get("k")
     assert len(receiver.requests()) == 1
     assert {span.trace_id for span in receiver.spans} == {receiver.requests()[0].trace_id}

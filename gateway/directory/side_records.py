@@ -1,0 +1,71 @@
+"""Pointers and intents: the records around an app's document. What they are for is said in `changes`."""
+
+from contextlib import suppress
+
+from backends.errors import BackendError, BackendUnavailable
+from backends.interface import RecordStore
+from gateway.directory.records import ReclaimRecord, TokenRecord, encode, reclaim_name, token_name
+from gateway.domain.model import Environment
+
+_ATTEMPTS = 100
+
+
+class SideRecords:
+    """The pointers and intents of one change of an app. Each can be written and removed again and again."""
+
+    def __init__(self, records: RecordStore, environment: Environment) -> None:
+        self._records = records
+        self._environment = environment
+        self._announced: set[str] = set()
+        self.is_in_doubt = False
+        """Whether the reply to a swap of one was lost."""
+
+    async def announce(self, tokens: set[str], doomed_tables: set[str]) -> None:
+        """Write the pointers of new tokens and the intents of tables that go. Raises BackendError."""
+        try:
+            for sha256 in tokens:
+                self._announced.add(sha256)
+                await self._records.swap(token_name(sha256), encode(TokenRecord(self._environment)), None)
+            for table_id in doomed_tables:
+                await self._write_intent(reclaim_name(table_id))
+        except BackendUnavailable:
+            self.is_in_doubt = True
+            raise
+        self.is_in_doubt = False
+
+    async def withdraw_pointers(self) -> None:
+        """Remove the pointers that this change announced: it was refused."""
+        with suppress(BackendError):
+            await self._drop_pointers(self._announced)
+
+    async def settle(self, void_tokens: set[str], gone_tables: set[str]) -> None:
+        """The change is in force: no pointer is left to void tokens, and an intent for each table that went.
+
+        A change that was held up for very long between intent and swap may have lost its intent as
+        abandoned. A pointer that stays, because the store fails, is harmless.
+        """
+        with suppress(BackendError):
+            for table_id in gone_tables:
+                if await self._records.read(reclaim_name(table_id)) is None:
+                    await self._write_intent(reclaim_name(table_id))
+            await self._drop_pointers(void_tokens)
+
+    async def _drop_pointers(self, digests: set[str]) -> None:
+        for sha256 in digests:
+            name = token_name(sha256)
+            record = await self._records.read(name)
+            if record is not None:
+                await self._records.swap(name, None, record.version)
+
+    async def _write_intent(self, name: str) -> None:
+        """Anew if there is one.
+
+        A reclaimer that found the table alive is about to drop the earlier intent as abandoned. Its swap
+        names the version that it read, so it fails against the one that is written here.
+        """
+        for _ in range(_ATTEMPTS):
+            earlier = await self._records.read(name)
+            version = None if earlier is None else earlier.version
+            if await self._records.swap(name, encode(ReclaimRecord(self._environment)), version):
+                return
+        raise BackendUnavailable("an intent of the directory keeps changing")
