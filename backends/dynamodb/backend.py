@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from backends.background import Background
@@ -17,6 +16,7 @@ from backends.dynamodb.failures import Action
 from backends.dynamodb.items import window_key
 from backends.dynamodb.records import DynamoRecordStore
 from backends.dynamodb.settings import DynamoSettings
+from backends.dynamodb.store_time import StoreTime
 from backends.dynamodb.table import prepare_table
 from backends.dynamodb.transport import AiohttpTransport, Signer
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
@@ -41,20 +41,24 @@ class DynamoBackend:
     def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
         url = settings.endpoint_url or endpoint_of(settings.region)
         self._settings = settings
-        self._wall_ms = clock.wall_ms
-        self.clock_lead_seconds: float | None = None
         self._endpoint = url
         self._transport = AiohttpTransport(f"{url.rstrip('/')}/")
         self._credentials = FreshCredentials()
-        signer = Signer(settings.region, urlsplit(url).netloc, clock.wall_ms)
-        self._client = Client(self._transport.post, signer, self._credentials, Breaker(clock.monotonic_ms))
+        self._time = time = StoreTime(clock)
+        signer = Signer(settings.region, urlsplit(url).netloc, time.best_ms)
+        breaker = Breaker(clock.monotonic_ms)
+        self._client = Client(self._transport.post, signer, self._credentials, breaker, time)
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
-        self.counters = DynamoWindowCounter(self._client, settings.table, clock.wall_ms)
+        self.counters = DynamoWindowCounter(self._client, settings.table, time.now_ms)
         self.records = DynamoRecordStore(self._client, settings.table)
         self._fault: BackendError | None = BackendUnavailable("the table is being checked")
         self._logged_reason = ""
         self._checked = asyncio.Event()
         self._preparing = Background(self._prepare, self._pause_seconds, self._on_failed_preparation)
+
+    @property
+    def clock_lead_seconds(self) -> float | None:
+        return self._time.lead_seconds()
 
     async def ping(self) -> None:
         """Half a read unit, once the table was found to be as it should."""
@@ -73,7 +77,6 @@ class DynamoBackend:
                 self._fault = error.copy()
                 self._preparing.wake()
             raise
-        self.clock_lead_seconds = _lead_seconds(self._wall_ms() / 1000, self._transport.date)
 
     def apply(self, settings: AdapterSettings) -> bool:
         """Credentials are none of the settings: they are found, and refreshed, as AWS SDKs do."""
@@ -101,11 +104,3 @@ class DynamoBackend:
 
     def _pause_seconds(self) -> float | None:
         return None if self._fault is None else _PREPARE_AGAIN_SECONDS
-
-
-def _lead_seconds(now_seconds: float, date: str | None) -> float | None:
-    """A response's date is cut to its second, so the lead is known to half a second."""
-    try:
-        return now_seconds - (parsedate_to_datetime(date or "").timestamp() + 0.5)
-    except ValueError:
-        return None

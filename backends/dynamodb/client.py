@@ -22,6 +22,7 @@ from backends.dynamodb.failures import (
     unanswered,
 )
 from backends.dynamodb.items import NOT_DYNAMODB, QueryOutput, decode
+from backends.dynamodb.store_time import StoreTime
 from backends.dynamodb.transport import (
     AwsCredentials,
     ConnectionBroken,
@@ -45,8 +46,16 @@ Item = TypeVar("Item")
 class Client:
     """Calls of one table's region."""
 
-    def __init__(self, post: Post, signer: Signer, credentials: FreshCredentials, breaker: Breaker) -> None:
+    def __init__(
+        self,
+        post: Post,
+        signer: Signer,
+        credentials: FreshCredentials,
+        breaker: Breaker,
+        time: StoreTime,
+    ) -> None:
         self._post = post
+        self._time = time
         self._signer = signer
         self._credentials = credentials
         self._breaker = breaker
@@ -104,7 +113,9 @@ class Client:
         credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):
+                asked_ms = self._time.monotonic_ms()
                 reply = await self._post(self._signer.headers(credentials, action.value, body), body)
+                self._time.note(reply.date, asked_ms)
         except TimeoutError:
             return self._failed(unanswered("DynamoDB did not answer in time"))
         except NotReached:

@@ -1,4 +1,4 @@
-"""Window counters in DynamoDB, by conditional updates on this gateway's wall clock (D104)."""
+"""Window counters in DynamoDB, by conditional updates (D104, D143)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,9 +43,10 @@ class DynamoWindowCounter:
     A charge whose response is lost is not repeated, and may have been counted: it counts one too many at the
     most, and never admits one too many.
 
-    The clock is the replica's own, since a condition cannot ask for DynamoDB's. A replica whose clock is off
-    opens and closes windows so much early or late. A window that ends more than two windows ahead was opened
-    by a clock that was far off; it counts as closed, or it would refuse its tenant until then.
+    `now_ms` is DynamoDB's time as this replica knows it, since a condition cannot ask for it; it raises
+    BackendUnavailable while it is not known. By as much as replicas differ in it they open and close windows
+    early or late. A window that ends more than two windows ahead was opened by a clock that was far off; it
+    counts as closed, or it would refuse its tenant until then.
     """
 
     def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:

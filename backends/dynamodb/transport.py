@@ -78,11 +78,12 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 class HttpReply(Struct, frozen=True):
-    """Status, the checksum that was declared (None: none was), and the body as it came."""
+    """Status, the checksum and the date that were declared (None: none was), and the body as it came."""
 
     status: int
     crc32: str | None
     body: bytes
+    date: str | None = None
 
 
 class TooLarge(Exception):
@@ -108,14 +109,10 @@ May be cancelled.
 
 
 class AiohttpTransport:
-    """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself.
-
-    `date` is what the last reply gave as its time.
-    """
+    """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self.date: str | None = None
         self._session = ClientSession(
             connector=TCPConnector(limit=0, ssl=ssl.create_default_context()),
             cookie_jar=DummyCookieJar(),
@@ -130,8 +127,10 @@ class AiohttpTransport:
             async with self._session.post(
                 self._url, headers=headers, data=body, allow_redirects=False
             ) as reply:
-                self.date = reply.headers.get("Date")
-                return HttpReply(reply.status, reply.headers.get("x-amz-crc32"), await _body(reply))
+                headers = reply.headers
+                return HttpReply(
+                    reply.status, headers.get("x-amz-crc32"), await _body(reply), headers.get("Date")
+                )
         except ClientConnectorError:
             raise NotReached from None
         except (ClientError, OSError):

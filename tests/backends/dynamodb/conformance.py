@@ -10,7 +10,9 @@ import pytest
 
 from backends import open_backend
 from backends.clock import Clock, SystemClock
+from backends.dynamodb import backend as dynamodb_backend
 from backends.dynamodb import client
+from backends.dynamodb.store_time import StoreTime
 from backends.interface import Backend
 from backends.settings import DynamoSettings
 from tests.backends.conformance import StoreConformance
@@ -31,6 +33,25 @@ def suited_to_engines() -> Iterator[None]:
         yield
 
 
+class _TimeOf(StoreTime):
+    """Knows DynamoDB's time to the millisecond: it is that of the replica's clock."""
+
+    def note(self, *_) -> None:
+        """Nothing is to be learned."""
+
+    def now_ms(self) -> int:
+        return self._wall_ms()
+
+
+@contextmanager
+def on_the_time_of(clock: Clock | None) -> Iterator[None]:
+    """Stores that are opened meanwhile take the time that a test moves for DynamoDB's."""
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(clock, FakeClock):
+            patch.setattr(dynamodb_backend, "StoreTime", _TimeOf)
+        yield
+
+
 @asynccontextmanager
 async def opened_dynamodb(
     endpoint_url: str, table: str, clock: Clock | None = None, **settings
@@ -38,7 +59,8 @@ async def opened_dynamodb(
     """A replica's store, once it answers."""
     settings = {"create_table": True, **settings}
     chosen = DynamoSettings(table=table, region=REGION, endpoint_url=endpoint_url, **settings)
-    backend = await open_backend(chosen, clock or SystemClock())
+    with on_the_time_of(clock):
+        backend = await open_backend(chosen, clock or SystemClock())
     try:
         await first_answer(backend)
         yield backend

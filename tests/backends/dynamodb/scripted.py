@@ -7,7 +7,7 @@ from backends import open_backend
 from backends.clock import Clock, SystemClock
 from backends.interface import Backend, Entry, Keyspace
 from backends.settings import DynamoSettings
-from tests.backends.dynamodb.conformance import opened_dynamodb
+from tests.backends.dynamodb.conformance import on_the_time_of, opened_dynamodb
 from tests.support.dynamodb import REGION, ScriptedEndpoint
 from tests.support.dynamodb.answers import Answer, answer
 
@@ -52,9 +52,9 @@ WRITES: dict[str, tuple[str, Call]] = {
 
 
 @asynccontextmanager
-async def prepared_endpoint(engine_url: str | None = None) -> AsyncIterator[ScriptedEndpoint]:
+async def prepared_endpoint(engine_url: str | None = None, **settings) -> AsyncIterator[ScriptedEndpoint]:
     """It has a table as it should be, and an answer to everything."""
-    async with ScriptedEndpoint(engine_url) as endpoint:
+    async with ScriptedEndpoint(engine_url, **settings) as endpoint:
         endpoint.always("DescribeTable", answer({"Table": TABLE}))
         endpoint.always("DescribeTimeToLive", answer({"TimeToLiveDescription": TTL}))
         for operation in ("GetItem", "PutItem", "DeleteItem", "BatchWriteItem"):
@@ -84,7 +84,8 @@ async def unprepared_store(
     chosen = DynamoSettings(
         **{"table": TABLE_NAME, "region": REGION, "endpoint_url": endpoint_url, **settings}
     )
-    store = await open_backend(chosen, clock or SystemClock())
+    with on_the_time_of(clock):
+        store = await open_backend(chosen, clock or SystemClock())
     try:
         yield store
     finally:

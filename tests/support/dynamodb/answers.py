@@ -41,6 +41,7 @@ class Answer:
     content_type: str = JSON
     crc32: int | None = None
     """What `x-amz-crc32` says; None: the header is missing."""
+    date: str | None = None
     delay_s: float = 0.0
     sent_bytes: int | None = None
     """How much of the body gets out; None: all. The length in the header is the body's own."""
@@ -91,6 +92,8 @@ class Answer:
         ]
         if self.crc32 is not None:
             lines.append(f"x-amz-crc32: {self.crc32}")
+        if self.date is not None:
+            lines.append(f"Date: {self.date}")
         return "\r\n".join([*lines, "", ""]).encode()
 
 

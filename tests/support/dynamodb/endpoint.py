@@ -8,18 +8,21 @@ import struct
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from email.utils import formatdate
 from typing import Any, Self
 
 import aiohttp
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from backends.clock import SystemClock
 from tests.support.dynamodb.answers import JSON, Answer, Ending, refusal
 from tests.support.dynamodb.signature import verify_signature
 
 HOST = "127.0.0.1"
 _NO_LINGER = struct.pack("ii", 1, 0)
+_NOW_MS = SystemClock().wall_ms
 _END_OF_HEAD = b"\r\n\r\n"
 
 
@@ -72,7 +75,9 @@ class ScriptedEndpoint:
     A call that nothing was said about fails the test when the endpoint closes.
     """
 
-    def __init__(self, engine_url: str | None = None) -> None:
+    def __init__(self, engine_url: str | None = None, wall_ms: Callable[[], int] | None = _NOW_MS) -> None:
+        """`wall_ms` dates what it answers; None: nothing is dated."""
+        self._wall_ms = wall_ms
         self.calls: list[Call] = []
         self.connections = 0
         self._engine_url = engine_url
@@ -131,7 +136,7 @@ class ScriptedEndpoint:
         try:
             while (call := await _read_call(reader, connection)) is not None:
                 self.calls.append(call)
-                if not await _send(await self._answer_to(call), writer):
+                if not await _send(self._dated(await self._answer_to(call)), writer):
                     return
         except (ConnectionError, asyncio.CancelledError):
             writer.transport.abort()  # the client went away, or the test is over
@@ -144,6 +149,11 @@ class ScriptedEndpoint:
         if isinstance(step, Answer):
             return step
         return await step(call, lambda: self._forward(call))
+
+    def _dated(self, answer: Answer) -> Answer:
+        if self._wall_ms is None or answer.date is not None:
+            return answer
+        return replace(answer, date=formatdate(self._wall_ms() // 1000, usegmt=True))
 
     def _step_for(self, operation: str) -> Step:
         if queue := self._queues[operation]:

@@ -29,6 +29,7 @@ ROWS = (
     _row(
         "exactly the limit on DynamoDB, with clocks apart",
         "backends/dynamodb/test_counters.py",
+        "backends/dynamodb/test_store_time.py",
         "system/faults/test_limits.py::test_two_replicas_on_dynamodb_admit_exactly_the_limit",
     ),
     _row(
