@@ -37,7 +37,8 @@ def _response(answer: object) -> bytes:
     body = msgspec.json.encode(answer)
     head = (
         "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\n"
-        f"Date: {formatdate(usegmt=True)}\r\nx-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Date: {formatdate(usegmt=True)}\r\n"
+        f"x-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 
