@@ -1,6 +1,5 @@
 """The store on Redis: what a url chooses, put together."""
 
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -38,8 +37,13 @@ class RedisBackend:
     def __init__(self, settings: RedisSettings, clock: Clock) -> None:
         self._settings = settings
         self._url = parse_url(settings.url)
-        self._access = _access(self._url, settings.ca_file)
-        self._topology = _topology(self._url, lambda: self._access, clock)
+        self._access, self._sentinel_access = _accesses(self._url, settings)
+        self._topology = _topology(
+            self._url,
+            lambda: self._access,
+            lambda: self._sentinel_access,
+            partial(Breaker, clock.monotonic_ms),
+        )
         self._keys = Keys(settings.prefix)
         self._wall_ms = clock.wall_ms
         self.clock_lead_seconds: float | None = None
@@ -61,9 +65,9 @@ class RedisBackend:
             return False
         url = parse_url(settings.url)
         same_url = replace(url, user=self._url.user, password=self._url.password) == self._url
-        if not same_url or replace(settings, url=self._settings.url) != self._settings:
+        if not same_url or _without_credentials(settings) != _without_credentials(self._settings):
             return False
-        self._access = _access(url, settings.ca_file)
+        self._access, self._sentinel_access = _accesses(url, settings)
         return True
 
     async def close(self) -> None:
@@ -82,25 +86,37 @@ class RedisBackend:
         raise BackendUnavailable(NOT_REDIS)
 
 
-def _access(url: RedisUrl, ca_file: str | None) -> Access:
-    tls = ssl.create_default_context(cafile=ca_file) if url.is_tls else None
-    return Access(url.user, url.password, url.database, tls)
+def _without_credentials(settings: RedisSettings) -> RedisSettings:
+    return replace(settings, url="", certificate=None, key=None, sentinel=None)
 
 
-def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topology:
+def _accesses(url: RedisUrl, settings: RedisSettings) -> tuple[Access, Access]:
+    """To servers and to sentinels."""
+    tls = settings.tls_context() if url.is_tls else None
+    sentinel = settings.sentinel
+    user, password = ("", "") if sentinel is None else (sentinel.username or "", sentinel.password)
+    return Access(url.user, url.password, url.database, tls), Access(user, password, 0, tls)
+
+
+NewBreaker = Callable[[], Breaker]
+GetAccess = Callable[[], Access]
+
+
+def _topology(
+    url: RedisUrl, access: GetAccess, sentinel_access: GetAccess, new_breaker: NewBreaker
+) -> Topology:
     async def connect(address: Address) -> Connection:
         return await dial(address, access())
 
     async def dial_at(address: Address) -> tuple[Address, Connection]:
         return address, await dial(address, access(), warn_of_eviction)
 
-    new_breaker = partial(Breaker, clock.monotonic_ms)
     match url.layout:
         case Layout.STANDALONE:
             (address,) = url.addresses
             return OneMaster(Server(str(address), partial(dial_at, address), new_breaker()))
         case Layout.SENTINEL:
-            return _by_sentinels(url, access, new_breaker)
+            return _by_sentinels(url, access, sentinel_access, new_breaker)
         case Layout.CLUSTER:
             return ClusterOfMasters(SlotMap(url.addresses, connect, dial_at, new_breaker))
         case _ as unreachable:
@@ -108,14 +124,17 @@ def _topology(url: RedisUrl, access: Callable[[], Access], clock: Clock) -> Topo
 
 
 def _by_sentinels(
-    url: RedisUrl, access: Callable[[], Access], new_breaker: Callable[[], Breaker]
+    url: RedisUrl, access: GetAccess, sentinel_access: GetAccess, new_breaker: NewBreaker
 ) -> MasterBySentinels:
     async def dial_sentinel(address: Address) -> tuple[Address, Connection]:
-        return address, await dial(address, Access("", "", 0, access().tls))
+        return address, await dial(address, sentinel_access())
 
     async def dial_master() -> tuple[Address, Connection]:
         address = await sentinels.find_master()
-        return address, await dial(address, access(), refuse_replica, warn_of_eviction)
+        try:
+            return address, await dial(address, access(), refuse_replica, warn_of_eviction)
+        except BackendError as error:
+            raise type(error)(f"the master: {error}") from None
 
     each = [Server(f"sentinel {at}", partial(dial_sentinel, at), new_breaker()) for at in url.addresses]
     sentinels = Sentinels(url.master, each)

@@ -100,7 +100,11 @@ async def _authenticate(connection: Connection, access: Access) -> None:
     except BackendUnavailable:
         if connection.fault != LOST:
             raise
-        need = "TLS (rediss://)" if access.tls is None else "a client certificate (tls-auth-clients)"
+        need = (
+            "TLS (rediss://)"
+            if access.tls is None
+            else "a client certificate that it trusts (tls-auth-clients)"
+        )
         raise BackendUnavailable(f"closes the connection before it answers; may require {need}") from None
     check_alive(pong)
 

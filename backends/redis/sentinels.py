@@ -115,9 +115,9 @@ def _doubt(answers: Sequence[Address | BackendError]) -> BackendError:
         return BackendUnavailable("the sentinels name different masters")
     for fault in faults:
         if isinstance(fault, BackendMisconfigured):
-            return BackendMisconfigured(f"a sentinel {fault}")
+            return BackendMisconfigured(f"a sentinel: {fault}")
     if not named:
-        return BackendUnavailable("no sentinel answers")
+        return BackendUnavailable(f"no sentinel answers: {faults[0]}")
     return BackendUnavailable(f"only {named.total()} of {len(answers)} sentinels answer")
 
 

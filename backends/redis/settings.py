@@ -5,10 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from backends.interface import AdapterSettings
-from backends.redis.url import InvalidUrl, parse_url
+from backends.redis.url import InvalidUrl, Layout, parse_url
+
+
+class SentinelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How sentinels are asked. Its values are not shown."""
+
+    password: Annotated[str, Meta(min_length=1)]
+    username: str | None = None
+
+    def __repr__(self) -> str:
+        return "SentinelSettings(...)"
 
 
 class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
@@ -17,6 +27,9 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
     url: str
     prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:/-]{1,64}\Z")] = "kvs"
     ca_file: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    sentinel: SentinelSettings | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         try:
@@ -24,13 +37,26 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
         except InvalidUrl as mistake:
             yield "url", str(mistake)
             return
-        if self.ca_file is None:
-            return
+        if self.sentinel is not None and url.layout is not Layout.SENTINEL:
+            yield "sentinel", "is for a url that begins with redis+sentinel or rediss+sentinel"
+        files = {"ca_file": self.ca_file, "certificate": self.certificate, "key": self.key}
+        given = [name for name, file in files.items() if file is not None]
         if not url.is_tls:
-            yield "ca_file", "is for a url that begins with rediss"
+            yield from ((name, "is for a url that begins with rediss") for name in given)
             return
-        if not _is_authority(self.ca_file):
+        if self.ca_file is not None and not _is_authority(self.ca_file):
             yield "ca_file", "names a file that cannot be read, or holds no certificate"
+        if (self.certificate is None) != (self.key is None):
+            yield "certificate" if self.key is None else "key", "needs the other one of certificate and key"
+        elif self.certificate is not None and not _is_pair(self.certificate, self.key):
+            yield "certificate", "does not name a certificate to whose unencrypted key `key` leads, in PEM"
+
+    def tls_context(self) -> ssl.SSLContext:
+        """Of what the files hold now. Raises OSError or ValueError for files that cannot be used."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if self.certificate is not None:
+            context.load_cert_chain(self.certificate, self.key, password="")  # or OpenSSL would ask for it
+        return context
 
 
 def _is_authority(ca_file: str) -> bool:
@@ -39,5 +65,15 @@ def _is_authority(ca_file: str) -> bool:
             return False
         ssl.create_default_context(cafile=ca_file)
     except (OSError, ValueError):  # what is no certificate is an SSLError; a NUL is no part of a path
+        return False
+    return True
+
+
+def _is_pair(certificate: str, key: str | None) -> bool:
+    try:
+        if key is None or not (Path(certificate).is_file() and Path(key).is_file()):
+            return False
+        ssl.create_default_context().load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError):
         return False
     return True

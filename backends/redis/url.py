@@ -5,7 +5,7 @@ redis+sentinel://[user:password@]host[:26379],host,…/master[/db]
 redis+cluster://[user:password@]host[:6379],host,…
 
 Each also as `rediss…`, for TLS. User and password are percent-encoded, and are those of
-the Redis servers: sentinels are asked without any.
+the Redis servers; those of sentinels are settings of their own.
 """
 
 import re

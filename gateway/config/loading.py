@@ -138,8 +138,9 @@ def _named_in(settings: Settings) -> Iterator[Path]:
     if tls is not None:
         yield from (Path(tls.certificate), Path(tls.key))
     for store in (settings.store, settings.counters):
-        if isinstance(store, RedisSettings) and store.ca_file is not None:
-            yield Path(store.ca_file)
+        if isinstance(store, RedisSettings):
+            files = (store.ca_file, store.certificate, store.key)
+            yield from (Path(file) for file in files if file is not None)
 
 
 def _mark(file: Path) -> tuple[int, int, int] | None:

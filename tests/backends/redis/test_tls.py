@@ -3,19 +3,23 @@
 import asyncio
 import logging
 import traceback
+from contextlib import ExitStack
 from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 import trustme
+from msgspec.structs import replace
 
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.redis import server
+from backends.redis.settings import SentinelSettings
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
+from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
 from tests.support.redis import RedisServer, TlsServer
 from tests.support.redis.observer import Observer
@@ -24,10 +28,15 @@ from tests.support.redis.tls import PASSWORD, USER
 from tests.support.servers import wait_for
 from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.store_traffic import TABLE
+from tests.support.stores import first_answer
 
 RUNS_ON_UVLOOP_TOO = True
 
 SECRET = "s3cr3t"
+NO_CERTIFICATE = (
+    "closes the connection before it answers; "
+    "may require a client certificate that it trusts (tls-auth-clients)"
+)
 REFUSAL_SECONDS = 0.3
 ENTRY = Entry(b"1", None)
 
@@ -194,8 +203,112 @@ async def test_a_server_that_wants_a_certificate_of_its_client_is_told_from_one_
     with TlsServer() as server:
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
         fault = await _refusal_of(_tls(server.url, server), server)
-    reason = "closes the connection before it answers; may require a client certificate (tls-auth-clients)"
+    assert str(fault) == NO_CERTIFICATE
+
+
+async def test_a_server_that_wants_a_certificate_of_its_client_is_shown_one(tmp_path):
+    with TlsServer() as server, TlsServer() as stranger:
+        server.command("CONFIG", "SET", "tls-auth-clients", "yes")
+        trusted = {"ca_file": str(server.ca_file), **server.client_files()}
+        async with opened_redis(server.url, **trusted) as store:
+            await store.entries.put(TABLE, "k", ENTRY)
+        settings = RedisSettings(url=server.url, **trusted | stranger.client_files())
+        assert str(await _refusal_of(settings, server)) == NO_CERTIFICATE
+
+
+async def test_another_client_certificate_is_used_from_the_next_connection_on():
+    with TlsServer() as server, TlsServer() as stranger:
+        server.command("CONFIG", "SET", "tls-auth-clients", "yes")
+        trusted = RedisSettings(url=server.url, ca_file=str(server.ca_file), **server.client_files())
+        store = await open_backend(replace(trusted, **stranger.client_files()), SystemClock())
+        try:
+            assert isinstance(await fault_of(store.ping()), BackendUnavailable)
+            assert store.apply(trusted)
+            await first_answer(store)
+        finally:
+            await store.close()
+
+
+class _LockedSentinel(RedisServer):
+    """Asks for a password, and knows a user besides who may ask for the master alone."""
+
+    arguments = ("--sentinel",)
+
+    def __init__(self):
+        super().__init__(
+            requirepass=PASSWORD,
+            user=f"{USER} on >{PASSWORD} -@all +auth +ping +sentinel|get-master-addr-by-name",
+        )
+
+    def _configuration(self):
+        directives = super()._configuration()
+        return {name: value for name, value in directives.items() if name != "save"}
+
+
+@pytest.fixture(scope="module")
+def locked_region(servers):
+    """Three sentinels that ask for a password, and a master that asks for another one."""
+    with ExitStack() as stack:
+        sentinels = [stack.enter_context(_LockedSentinel()) for _ in range(3)]
+        for sentinel in sentinels:
+            sentinel.command("SENTINEL", "MONITOR", MASTER_NAME, HOST, servers.locked.port, 2)
+            sentinel.command("SENTINEL", "SET", MASTER_NAME, "auth-pass", SECRET)
+        hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in sentinels)
+        yield f"redis+sentinel://:{SECRET}@{hosts}/{MASTER_NAME}"
+
+
+@pytest.mark.parametrize("username", [None, USER])
+async def test_sentinels_have_a_user_and_password_of_their_own(locked_region, username):
+    access = SentinelSettings(username=username, password=PASSWORD)
+    async with opened_redis(locked_region, sentinel=access) as store:
+        await store.entries.put(TABLE, "k", ENTRY)
+        assert await store.entries.get(TABLE, "k") == ENTRY
+
+
+@pytest.mark.parametrize(
+    ("server_password", "sentinel", "reason"),
+    [
+        (SECRET, None, "a sentinel: asks for a password (NOAUTH)"),
+        (
+            SECRET,
+            SentinelSettings(password="wrong"),
+            "a sentinel: does not accept user and password (WRONGPASS)",
+        ),
+        (
+            "wrong",
+            SentinelSettings(password=PASSWORD),
+            "the master: does not accept user and password (WRONGPASS)",
+        ),
+    ],
+    ids=["no password for sentinels", "a wrong one for sentinels", "a wrong one for the master"],
+)
+async def test_the_reason_names_who_refused(locked_region, server_password, sentinel, reason):
+    url = locked_region.replace(SECRET, server_password)
+    store = await open_backend(RedisSettings(url=url, sentinel=sentinel), SystemClock())
+    try:
+        fault = await fault_of(store.ping())
+        while not isinstance(fault, BackendMisconfigured):
+            await asyncio.sleep(0.02)
+            fault = await fault_of(store.ping())
+    finally:
+        await store.close()
     assert str(fault) == reason
+
+
+async def test_a_password_of_sentinels_that_was_changed_is_used_without_a_restart(locked_region):
+    wrong = RedisSettings(url=locked_region, sentinel=SentinelSettings(password="wrong"))
+    store = await open_backend(wrong, SystemClock())
+    try:
+        assert await fault_of(store.ping())
+        assert store.apply(replace(wrong, sentinel=SentinelSettings(password=PASSWORD)))
+        await first_answer(store)
+    finally:
+        await store.close()
+
+
+def test_nothing_secret_is_shown_of_settings():
+    settings = RedisSettings(url="redis+sentinel://h/m", sentinel=SentinelSettings(password=SECRET))
+    assert SECRET not in repr(settings) + repr(settings.sentinel)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class TlsServer(RedisServer):
         super().__init__(user=users, **directives)
         authority = trustme.CA()
         self._certificate = authority.issue_cert(HOST, "localhost")
+        self._client_certificate = authority.issue_cert("gateway.internal")
         self.ca_file = self.directory / "ca.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
 
@@ -46,8 +47,17 @@ class TlsServer(RedisServer):
     def url(self) -> str:
         return f"rediss://{USER}:{PASSWORD}@{HOST}:{self.port}/0"
 
+    def client_files(self) -> dict[str, str]:
+        """A certificate for clients, and its key, as the settings name them."""
+        chain, key = self.directory / "client.pem", self.directory / "client.key"
+        _write_certificate(self._client_certificate, chain, key)
+        return {"certificate": str(chain), "key": str(key)}
+
     def _observer(self) -> Observer:
-        return Observer(self.port, OBSERVER, ssl.create_default_context(cafile=self.ca_file))
+        context = ssl.create_default_context(cafile=self.ca_file)
+        client = self.client_files()
+        context.load_cert_chain(client["certificate"], client["key"])
+        return Observer(self.port, OBSERVER, context)
 
     def _configuration(self) -> dict[str, Directive]:
         chain, key = self.directory / "server.pem", self.directory / "server.key"
