@@ -86,8 +86,26 @@ LONGEST_PAGE = 1024
 """The most records that are read at once."""
 
 
+class Changes(Struct, frozen=True):
+    """The names of records that were swapped, oldest first, and the position behind the last of them.
+
+    `is_complete` False: others may be missing, so every record may have changed.
+    """
+
+    names: tuple[str, ...]
+    position: str
+    is_complete: bool
+
+
+MAX_CHANGES = 1000
+"""So many are told in one answer. More than those are an incomplete one."""
+
+
 class RecordStore(Protocol):
-    """Small documents by name, changed by compare-and-swap."""
+    """Small documents by name, changed by compare-and-swap. A feed tells what was changed (D170).
+
+    A swap and its announcement in the feed are one atomic step.
+    """
 
     async def read(self, name: str) -> Record | None:
         """The record's last swapped state."""
@@ -97,6 +115,13 @@ class RecordStore(Protocol):
         """Write `document` (None: remove) if the record still has version `expected` (None: is absent).
 
         Returns False, and changes nothing, if another writer was first.
+        """
+        ...
+
+    async def changes(self, position: str | None) -> Changes:
+        """What was swapped since `position`, which an earlier answer gave.
+
+        Incomplete, and without names, if the position is None or the feed does not have it any more.
         """
         ...
 

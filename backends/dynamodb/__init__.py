@@ -11,5 +11,6 @@ table        creates or verifies the table
 entries      `EntryStore`
 counters     `WindowCounter`
 records      `RecordStore`
+feed         which records were changed
 backend      `Backend`: what the settings choose, put together
 """

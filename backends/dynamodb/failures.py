@@ -51,6 +51,7 @@ class Action(Enum):
     UPDATE = "UpdateItem"
     DELETE = "DeleteItem"
     DELETE_MANY = "BatchWriteItem"
+    TRANSACT = "TransactWriteItems"
 
     @property
     def is_idempotent(self) -> bool:
@@ -98,16 +99,26 @@ class _Object(Struct):
     """Of any members."""
 
 
+class _Reason(Struct):
+    code: str = msgspec.field(name="Code", default="None")
+
+
 class _Body(Struct):
     kind: str = msgspec.field(name="__type", default="")
     item: msgspec.Raw = msgspec.field(name="Item", default=msgspec.Raw())
+    reasons: list[_Reason] = msgspec.field(name="CancellationReasons", default_factory=list)
 
 
+_CANCELLED = "TransactionCanceledException"
+_CONDITION_FAILED = "ConditionalCheckFailed"
 _THROTTLED = {
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "ThrottlingException",
+    "TransactionConflictException",
 }
+_LATER = {"None", "ProvisionedThroughputExceeded", "ThrottlingError", "TransactionConflict"}
+"""Why a write of a transaction was not made, and may be later. None stands for one that others kept back."""
 CREDENTIALS_REFUSED = {
     "ExpiredTokenException",
     "InvalidSignatureException",
@@ -129,6 +140,8 @@ def failure_of(reply: HttpReply) -> Failure:
     kind = body.kind.rpartition("#")[2]
     if kind == "ConditionalCheckFailedException":
         raise ConditionFailed(bytes(body.item) or None)
+    if kind == _CANCELLED:
+        return _cancelled([reason.code for reason in body.reasons])
     if kind in _THROTTLED:
         return Failure(Cause.THROTTLED, BackendUnavailable(f"DynamoDB throttles ({kind})"))
     if kind == "ExpiredTokenException":
@@ -140,6 +153,15 @@ def failure_of(reply: HttpReply) -> Failure:
     cause = Cause.BAD_CREDENTIALS if kind in CREDENTIALS_REFUSED else Cause.REFUSED
     text = _MISCONFIGURED.get(kind, "DynamoDB refuses the call")
     return Failure(cause, BackendMisconfigured(f"{text} ({kind})"))
+
+
+def _cancelled(codes: list[str]) -> Failure:
+    """Of a transaction. Raises ConditionFailed if a condition failed, whatever else was in the way."""
+    if _CONDITION_FAILED in codes:
+        raise ConditionFailed(None)
+    if codes and _LATER.issuperset(codes):
+        return Failure(Cause.THROTTLED, BackendUnavailable("another transaction was in the way"))
+    return Failure(Cause.REFUSED, BackendMisconfigured(f"DynamoDB refuses the call ({_CANCELLED})"))
 
 
 def is_dynamodb_output(body: bytes) -> bool:

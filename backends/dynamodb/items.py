@@ -5,6 +5,8 @@
 | `e#<keyspace>#<shard>` | key    | v value, x expires at (ms)        |
 | `w#<bucket>`           | `w`    | n charges, c closes at (ms)       |
 | `r#<shard>`            | name   | d document, r version             |
+| `c`                    | number | m name of a changed record        |
+| `c`                    | `next` | n the last number that was given  |
 
 Where it applies, `t` is the second from which DynamoDB may collect the item. A partition key takes about
 1,000 writes and 3,000 strong reads a second, so the entries of a table, and the records, are spread over
@@ -58,6 +60,21 @@ def record_key(name: str) -> Key:
 def record_partitions() -> list[Value]:
     """All partition keys that records can have."""
     return [{"S": f"r#{shard:x}"} for shard in range(SHARDS)]
+
+
+def change_key(number: int) -> Key:
+    """Where an announcement of the feed is."""
+    return _key("c", f"{number:020d}")
+
+
+def last_change_key() -> Key:
+    """No announcement is behind it."""
+    return _key("c", "9" * 20)
+
+
+def change_counter_key() -> Key:
+    """Where the numbers of announcements are counted."""
+    return _key("c", "next")
 
 
 def number(value: int) -> Value:

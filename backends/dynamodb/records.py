@@ -1,7 +1,8 @@
 """Directory records in DynamoDB, spread like entries."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import ceil, sqrt
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,7 @@ from msgspec import Raw, Struct, field
 
 from backends.dynamodb.client import Client
 from backends.dynamodb.failures import Action, ConditionFailed
+from backends.dynamodb.feed import DynamoFeed
 from backends.dynamodb.items import (
     NOT_DYNAMODB,
     SHARDS,
@@ -22,8 +24,8 @@ from backends.dynamodb.items import (
     record_key,
     record_partitions,
 )
-from backends.errors import BackendUnavailable, CorruptEntry
-from backends.interface import NamedRecord, Record
+from backends.errors import BackendError, BackendUnavailable, CorruptEntry
+from backends.interface import Changes, NamedRecord, Record
 
 _NO_VERSION = ""
 """Of an item that somebody else wrote."""
@@ -65,9 +67,10 @@ class _Place(Struct, frozen=True):
 class DynamoRecordStore:
     """A `RecordStore`. Versions are random, so a record that was created anew is another one."""
 
-    def __init__(self, client: Client, table: str) -> None:
+    def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
         self._client = client
         self._table = table
+        self._feed = DynamoFeed(client, table, now_ms)
 
     async def read(self, name: str) -> Record | None:
         request = {"TableName": self._table, "Key": record_key(name), "ConsistentRead": True}
@@ -75,16 +78,25 @@ class DynamoRecordStore:
         return None if item is None else item.record()
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        request: dict[str, Any] = {"TableName": self._table, **_condition(expected)}
+        number = await self._feed.next_number()
+        writes = [self._change(name, document, expected), {"Put": self._feed.announcement(number, name)}]
         try:
-            if document is None:
-                await self._client.call(Action.DELETE, {**request, "Key": record_key(name)})
-            else:
-                written = {**record_key(name), "d": {"B": document}, "r": {"S": uuid4().hex}}
-                await self._client.call(Action.PUT, {**request, "Item": written})
+            await self._client.call(Action.TRANSACT, {"TransactItems": writes})
         except ConditionFailed:
+            with suppress(BackendError):  # readers give it up by themselves, later
+                await self._feed.give_back(number)
             return False
         return True
+
+    async def changes(self, position: str | None) -> Changes:
+        return await self._feed.changes(position)
+
+    def _change(self, name: str, document: bytes | None, expected: str | None) -> dict[str, Any]:
+        request: dict[str, Any] = {"TableName": self._table, **_condition(expected)}
+        if document is None:
+            return {"Delete": {**request, "Key": record_key(name)}}
+        written = {**record_key(name), "d": {"B": document}, "r": {"S": uuid4().hex}}
+        return {"Put": {**request, "Item": written}}
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         parts = [_Part(partition, after) for partition in record_partitions()]

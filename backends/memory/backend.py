@@ -2,11 +2,12 @@
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import count, takewhile
+from itertools import count, islice, takewhile
 
 from backends.clock import Clock
-from backends.interface import AdapterSettings, Charge, NamedRecord, Record
+from backends.interface import MAX_CHANGES, AdapterSettings, Changes, Charge, NamedRecord, Record
 from backends.memory.entries import MemoryEntryStore
 from backends.memory.settings import MemorySettings
 
@@ -76,6 +77,8 @@ class MemoryRecordStore:
         self._names: list[str] = []
         """Of all records, in order."""
         self._versions = count(1)
+        self._announced: deque[str] = deque(maxlen=MAX_CHANGES)
+        self._announced_count = 0
 
     async def read(self, name: str) -> Record | None:
         return self._records.get(name)
@@ -91,7 +94,17 @@ class MemoryRecordStore:
             if current is None:
                 insort(self._names, name)
             self._records[name] = Record(document, str(next(self._versions)))
+        self._announced.append(name)
+        self._announced_count += 1
         return True
+
+    async def changes(self, position: str | None) -> Changes:
+        here = str(self._announced_count)
+        missed = 0 if position is None else self._announced_count - int(position)
+        if position is None or missed > MAX_CHANGES:
+            return Changes((), here, is_complete=False)
+        told = islice(self._announced, len(self._announced) - missed, None)
+        return Changes(tuple(told), here, is_complete=True)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         start = bisect_right(self._names, after) if after else bisect_left(self._names, prefix)

@@ -18,5 +18,6 @@ entries     `EntryStore`
 counters    `WindowCounter`
 records     `RecordStore`
 names       the order of the records, and pages of them
+feed        which records were changed
 backend     `Backend`: what a url chooses, put together
 """

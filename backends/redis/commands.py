@@ -4,6 +4,7 @@
 <prefix>:w:<bucket>           a window's counter
 <prefix>:records              all records, a hash by name
 <prefix>:names:{…:records}    their names in order, a sorted set in the same slot
+<prefix>:changes:{…}          the names of changed records, a stream in the slot of the hash
 <prefix>:ping                 what a replica writes to see that it can
 
 No two entries, counters or records ever share a name: a keyspace is percent-encoded, so that the first
@@ -31,6 +32,7 @@ class Keys:
     def __init__(self, prefix: str) -> None:
         self.records = f"{prefix}:records".encode()
         self.names = f"{prefix}:names:{{{prefix}:records}}".encode()
+        self.changes = f"{prefix}:changes:{{{prefix}:records}}".encode()
         self.ping = f"{prefix}:ping".encode()
         self._window = f"{prefix}:w:".encode()
         self._table = lru_cache(10_000)(lambda keyspace: f"{prefix}:e:{quote(keyspace, safe='')}:".encode())

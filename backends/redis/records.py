@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 from backends.errors import BackendUnavailable
-from backends.interface import NamedRecord, Record
+from backends.interface import Changes, NamedRecord, Record
 from backends.redis.commands import Keys, pack
+from backends.redis.feed import KEPT_CHANGES, RedisFeed
 from backends.redis.names import NameIndex
 from backends.redis.replies import NOT_REDIS
 from backends.redis.resp import Reply
@@ -26,13 +27,14 @@ def _is_swapped(reply: Reply) -> bool:
 
 
 _SWAP = Script(
-    """
+    f"""
 redis.call('HDEL', KEYS[1], '')
 local current = redis.call('HGET', KEYS[1], ARGV[1])
 local version = current and string.sub(current, 1, 32) or ''
 if version ~= ARGV[2] then
     return 0
 end
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', {KEPT_CHANGES}, '*', 'name', ARGV[1])
 if ARGV[3] == '' then
     redis.call('ZREM', KEYS[2], ARGV[1])
     redis.call('HDEL', KEYS[1], ARGV[1])
@@ -42,13 +44,13 @@ else
 end
 return 1
 """,
-    keys=2,
+    keys=3,
     arguments=3,
     result_of=_is_swapped,
 )
 """Name, expected version (empty: absent), and what to write (empty: remove). The first HDEL changes nothing,
-but after it a script may go on at `maxmemory`: who has to make room needs the directory. The index comes
-before the record, so that a user who lacks the right to change the one changes neither."""
+but after it a script may go on at `maxmemory`: who has to make room needs the directory. What fails in a
+script does not undo what came before it, so the announcement comes first, and the index before the record."""
 
 
 class RedisRecordStore:
@@ -59,6 +61,8 @@ class RedisRecordStore:
         self._name = keys.records
         self._names = keys.names
         self._index = NameIndex(topology, keys.records, keys.names)
+        self._changes = keys.changes
+        self._feed = RedisFeed(topology, keys)
 
     async def read(self, name: str) -> Record | None:
         stored = await self._topology.call(self._name, pack("HGET", self._name, _bytes(name)))
@@ -66,8 +70,11 @@ class RedisRecordStore:
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         stored = b"" if document is None else uuid4().hex.encode() + document
-        version = (expected or "").encode(_VERSION_ENCODING)
-        return await _SWAP.call(self._topology, self._name, self._names, _bytes(name), version, stored)
+        keys, version = (self._name, self._names, self._changes), (expected or "").encode(_VERSION_ENCODING)
+        return await _SWAP.call(self._topology, *keys, _bytes(name), version, stored)
+
+    async def changes(self, position: str | None) -> Changes:
+        return await self._feed.changes(position)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         found = await self._index.page(_bytes(prefix), _bytes(after), limit)

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from backends.errors import BackendError
 from backends.interface import (
+    Changes,
     Charge,
     Entry,
     EntryStore,
@@ -122,6 +123,7 @@ class ObservedRecordStore:
         wrapper = partial(_wrapper, observers, backend)
         self._read = wrapper("read")
         self._swap = wrapper("swap")
+        self._changes = wrapper("changes")
         self._page = wrapper("page")
 
     def read(self, name: str) -> Call[Record | None]:
@@ -129,6 +131,9 @@ class ObservedRecordStore:
 
     def swap(self, name: str, document: bytes | None, expected: str | None) -> Call[bool]:
         return self._swap(self._inner.swap(name, document, expected))
+
+    def changes(self, position: str | None) -> Call[Changes]:
+        return self._changes(self._inner.changes(position))
 
     def page(self, prefix: str, *, after: str, limit: int) -> Call[Sequence[NamedRecord]]:
         return self._page(self._inner.page(prefix, after=after, limit=limit))

@@ -7,6 +7,7 @@ store that keeps real time also sets `short_ms` and `slack_ms`.
 from tests.backends.conformance_base import BackendConformance
 from tests.backends.conformance_counters import WindowCounterConformance
 from tests.backends.conformance_entries import EntryStoreConformance
+from tests.backends.conformance_feed import FeedConformance
 from tests.backends.conformance_records import RecordStoreConformance
 
 __all__ = [
@@ -18,6 +19,10 @@ __all__ = [
 
 
 class StoreConformance(
-    BackendConformance, EntryStoreConformance, WindowCounterConformance, RecordStoreConformance
+    BackendConformance,
+    EntryStoreConformance,
+    WindowCounterConformance,
+    RecordStoreConformance,
+    FeedConformance,
 ):
     """Everything that is asked of a store."""

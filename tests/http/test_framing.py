@@ -80,7 +80,8 @@ async def test_a_head_without_end_behind_a_call_in_flight_ends_the_connection_af
         answers_to(gateway, signed_call(gateway, "get", BODY, extra=()), UNFINISHED, *[LINE] * 4)
     )
     await until(lambda: gateway.faults.count("charge"))
-    await asyncio.sleep(0.1)
+    [connection] = gateway.app.data.service.connections
+    await until(lambda: connection._ends)
     gateway.faults.gate.set()
     assert [reply.status for reply in await answers] == [200]
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.interface import Backend, Charge, Entry, Keyspace, NamedRecord, Record
+from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, Record
 
 
 class Faults:
@@ -73,6 +73,10 @@ class _Records:
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         await self._faults.pass_through("swap", name)
         return await self._inner.swap(name, document, expected)
+
+    async def changes(self, position: str | None) -> Changes:
+        await self._faults.pass_through("changes", position or "")
+        return await self._inner.changes(position)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         await self._faults.pass_through("page", prefix)

@@ -38,6 +38,7 @@ Call = Callable[[Backend], Awaitable[object]]
 READS: dict[str, tuple[str, Call]] = {
     "get": ("GetItem", lambda store: store.entries.get(KEYSPACE, KEY)),
     "read": ("GetItem", lambda store: store.records.read(KEY)),
+    "changes": ("Query", lambda store: store.records.changes(None)),
     "page": ("Query", lambda store: store.records.page("", after="", limit=10)),
     "purge": ("BatchWriteItem", lambda store: store.entries.purge(KEYSPACE)),
 }
@@ -45,8 +46,8 @@ WRITES: dict[str, tuple[str, Call]] = {
     "put": ("PutItem", lambda store: store.entries.put(KEYSPACE, KEY, Entry(VALUE, None))),
     "delete": ("DeleteItem", lambda store: store.entries.delete(KEYSPACE, KEY)),
     "charge": ("UpdateItem", lambda store: store.counters.charge(KEY, 10, 60_000)),
-    "swap": ("PutItem", lambda store: store.records.swap(KEY, VALUE, None)),
-    "remove": ("DeleteItem", lambda store: store.records.swap(KEY, None, "1")),
+    "swap": ("TransactWriteItems", lambda store: store.records.swap(KEY, VALUE, None)),
+    "remove": ("TransactWriteItems", lambda store: store.records.swap(KEY, None, "1")),
 }
 """What each port asks of DynamoDB, under a name."""
 
@@ -57,7 +58,7 @@ async def prepared_endpoint(engine_url: str | None = None, **settings) -> AsyncI
     async with ScriptedEndpoint(engine_url, **settings) as endpoint:
         endpoint.always("DescribeTable", answer({"Table": TABLE}))
         endpoint.always("DescribeTimeToLive", answer({"TimeToLiveDescription": TTL}))
-        for operation in ("GetItem", "PutItem", "DeleteItem", "BatchWriteItem"):
+        for operation in ("GetItem", "PutItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"):
             endpoint.always(operation, EMPTY)
         endpoint.always("UpdateItem", COUNTED)
         endpoint.always("Query", page())

@@ -202,7 +202,8 @@ async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_an
     attempts = []
 
     async def dial_and_count():
-        attempts.append(time.monotonic())
+        # by the loop's own time, which stands still while the loop is held
+        attempts.append(round(asyncio.get_running_loop().time() * 1000))
         return await dial_at(server.port)
 
     with RedisServer() as server:
@@ -214,7 +215,7 @@ async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_an
                 assert await replica.call(pack("GET", "nothing-there")) is None
                 await asyncio.sleep(0.01)
         await replica.close()
-    assert all(later - earlier >= 1.0 for earlier, later in pairwise(attempts))
+    assert all(later - earlier >= 1000 for earlier, later in pairwise(attempts))
 
 
 @pytest.mark.usefixtures("long_deadlines")

@@ -82,6 +82,7 @@ def redis(data: bytes) -> None:
     check_entries(RedisEntryStore(CannedReplies(data), KEYS, CLOCK.wall_ms))
     check_records(RedisRecordStore(CannedReplies(data), KEYS))
     check_page(RedisRecordStore(CannedReplies(data), KEYS))
+    check_feed(RedisRecordStore(CannedReplies(data), KEYS))
     check_counters(RedisWindowCounter(CannedReplies(data), KEYS))
 
 
@@ -118,8 +119,9 @@ def dynamodb(data: bytes) -> None:
     """Bodies of DynamoDB's answers: what they stand for, or a `BackendError`."""
     client = CannedOutputs(data)
     check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
-    check_records(DynamoRecordStore(client, "kvs"))
-    check_page(DynamoRecordStore(client, "kvs"))
+    check_records(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
+    check_page(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
+    check_feed(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
     check_counters(DynamoWindowCounter(client, "kvs", CLOCK.wall_ms))
     with suppress(ConditionFailed):
         failure_of(HttpReply(400, None, data))
@@ -135,7 +137,7 @@ def check_records(records: RecordStore) -> None:
     with suppress(BackendError):
         record = result_of(records.read("app/o/a/e"))
         if record is not None:
-            binding_of(decode(record, AppRecord), "0" * 64, 600)
+            binding_of(decode("app/o/a/e", record, AppRecord), "0" * 64, 600)
 
 
 def check_page(records: RecordStore) -> None:
@@ -143,6 +145,13 @@ def check_page(records: RecordStore) -> None:
         for name, record in result_of(records.page("app/", after="", limit=10)):
             assert isinstance(name, str)
             assert isinstance(record, Record)
+
+
+def check_feed(records: RecordStore) -> None:
+    with suppress(BackendError):
+        position = None
+        for _ in range(3):
+            position = result_of(records.changes(position)).position
 
 
 def check_counters(counters: WindowCounter) -> None:

@@ -17,7 +17,7 @@ OBSERVER = ("observer", "battery-staple")
 COMMANDS = (
     *("ping", "auth", "select", "info", "cluster|slots", "scan", "evalsha", "eval"),
     *("get", "getex", "set", "unlink", "incr", "pttl", "pexpire", "hget", "hset", "hdel", "hscan"),
-    *("hlen", "zadd", "zrem", "zcard", "zrangebylex"),
+    *("hlen", "zadd", "zrem", "zcard", "zrangebylex", "xadd", "xrange", "xrevrange"),
 )
 
 

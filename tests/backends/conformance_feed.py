@@ -1,0 +1,103 @@
+"""What every store's feed of changes has to do."""
+
+import asyncio
+from secrets import token_hex
+
+import pytest
+
+import backends.dynamodb.feed
+import backends.memory.backend
+import backends.redis.feed
+from backends.interface import Changes, RecordStore
+from tests.backends.conformance_base import Conformance
+
+_FEEDS = (backends.memory.backend, backends.redis.feed, backends.dynamodb.feed)
+
+
+class FeedConformance(Conformance):
+    @pytest.fixture
+    async def names(self, store):
+        """Makes names of records, which are gone afterwards."""
+        made: list[str] = []
+
+        def name() -> str:
+            made.append(f"test/{token_hex(8)}")
+            return made[-1]
+
+        yield name
+        for each in made:
+            record = await store.records.read(each)
+            if record is not None:
+                await store.records.swap(each, None, record.version)
+
+    async def _here(self, records: RecordStore) -> str:
+        return (await records.changes(None)).position
+
+    async def test_without_a_position_the_feed_says_where_it_is_and_that_it_is_incomplete(self, store):
+        changes = await store.records.changes(None)
+        assert changes == Changes((), changes.position, is_complete=False)
+
+    async def test_where_nothing_was_changed_nothing_is_told_and_the_position_stays(self, store):
+        here = await self._here(store.records)
+        assert await store.records.changes(here) == Changes((), here, is_complete=True)
+
+    async def test_creations_changes_and_removals_are_told_in_their_order_on_every_replica(
+        self, opened, store, names
+    ):
+        here = await self._here(store.records)
+        one, other = names(), names()
+        await store.records.swap(one, b"1", None)
+        await store.records.swap(other, b"1", None)
+        await store.records.swap(one, b"2", (await store.records.read(one)).version)
+        await store.records.swap(one, None, (await store.records.read(one)).version)
+        for replica in opened.replicas:
+            changes = await replica.records.changes(here)
+            assert changes.is_complete
+            assert changes.names == (one, other, one, one)
+
+    async def test_what_was_told_is_not_told_again(self, store, names):
+        here = await self._here(store.records)
+        await store.records.swap(names(), b"1", None)
+        there = (await store.records.changes(here)).position
+        last = names()
+        await store.records.swap(last, b"1", None)
+        assert (await store.records.changes(there)).names == (last,)
+
+    async def test_a_swap_that_came_too_late_is_not_told(self, store, names):
+        name = names()
+        await store.records.swap(name, b"1", None)
+        here = await self._here(store.records)
+        assert not await store.records.swap(name, b"2", None)
+        assert not await store.records.swap(name, None, "another version")
+        changes = await store.records.changes(here)
+        assert (changes.names, changes.is_complete) == ((), True)
+
+    async def test_changes_by_many_at_once_are_each_told_once(self, opened, store, names):
+        here = await self._here(store.records)
+        made = [names() for _ in range(24)]
+        replicas = [each.records for each in opened.replicas]
+        await asyncio.gather(
+            *(replicas[n % len(replicas)].swap(name, b"1", None) for n, name in enumerate(made))
+        )
+        changes = await store.records.changes(here)
+        assert changes.is_complete
+        assert sorted(changes.names) == sorted(made)
+
+    async def test_more_changes_than_one_answer_holds_are_told_as_incomplete(
+        self, store, names, fewest_changes
+    ):
+        here = await self._here(store.records)
+        for _ in range(fewest_changes):
+            await store.records.swap(names(), b"1", None)
+        assert (await store.records.changes(here)).is_complete
+        await store.records.swap(names(), b"1", None)
+        changes = await store.records.changes(here)
+        assert (changes.names, changes.is_complete) == ((), False)
+        assert (await store.records.changes(changes.position)).is_complete
+
+    @pytest.fixture
+    def fewest_changes(self, monkeypatch) -> int:
+        """So many are told in one answer, for the time of a test."""
+        for module in _FEEDS:
+            monkeypatch.setattr(module, "MAX_CHANGES", 3)
+        return 3

@@ -1,0 +1,90 @@
+"""The feed of changes in Redis: a stream that was cut, removed, replaced, or is something else."""
+
+import pytest
+
+from backends.errors import CorruptEntry
+from tests.backends.redis.conformance import opened_redis
+from tests.support.redis import RedisServer
+
+FEED = "kvs:changes:{kvs:records}"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def records(server):
+    server.command("FLUSHALL")
+    async with opened_redis(f"redis://127.0.0.1:{server.port}") as store:
+        yield store.records
+
+
+async def _swap(records, *names: str) -> None:
+    for name in names:
+        assert await records.swap(name, b"1", None)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        ("DEL", FEED),
+        ("XTRIM", FEED, "MAXLEN", "1"),
+        ("FLUSHALL",),
+    ],
+    ids=["removed", "cut", "flushed"],
+)
+async def test_a_reader_whose_position_is_gone_is_told_that_others_may_be_missing(server, records, loss):
+    await _swap(records, "a")
+    here = (await records.changes(None)).position
+    await _swap(records, "b", "c")
+    server.command(*loss)
+    await _swap(records, "d")
+    changes = await records.changes(here)
+    assert (changes.names, changes.is_complete) == ((), False)
+    await _swap(records, "e")
+    assert (await records.changes(changes.position)).names == ("e",)
+
+
+async def test_a_feed_that_was_replaced_by_a_failover_is_not_taken_for_the_one_that_was_read(server, records):
+    """The new master lacks the last announcement, and has given its id to another."""
+    await _swap(records, "a", "b")
+    here = (await records.changes(None)).position
+    identifier = here.partition(" ")[0]
+    server.command("XDEL", FEED, identifier)
+    server.command("DEL", FEED)
+    server.command("XADD", FEED, identifier, "name", "of another change")
+    assert not (await records.changes(here)).is_complete
+
+
+async def test_a_reader_of_an_empty_feed_is_told_the_first_change(records):
+    here = (await records.changes(None)).position
+    await _swap(records, "a")
+    assert (await records.changes(here)).names == ("a",)
+
+
+async def test_where_nothing_can_be_announced_nothing_is_changed(server, records):
+    server.command("SET", FEED, "something else")
+    with pytest.raises(CorruptEntry):
+        await records.swap("a", b"1", None)
+    assert await records.read("a") is None
+    with pytest.raises(CorruptEntry):
+        await records.changes(None)
+
+
+async def test_the_feed_keeps_about_ten_thousand_changes(server, records):
+    server.command("EVAL", f"for n = 1, 15000 do redis.call('XADD', '{FEED}', '*', 'name', 'n') end", "0")
+    await _swap(records, "a")
+    assert 10_000 <= server.command("XLEN", FEED) <= 10_200
+
+
+@pytest.mark.parametrize("fields", [("name",), ("a", "1", "b", "2"), ("name", b"\xff")])
+async def test_an_announcement_that_was_written_by_somebody_else_is_told_as_corrupt(server, records, fields):
+    if len(fields) == 1:
+        server.command("XADD", FEED, "*", "name", "a", "and", "b")
+    else:
+        server.command("XADD", FEED, "*", *fields)
+    with pytest.raises(CorruptEntry):
+        await records.changes("0-0")
