@@ -163,6 +163,7 @@ class DataPlane:
 
     def _watch(self, metrics: ServiceMetrics, bindings: CachedBindings) -> None:
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
+        metrics.watch(catalogue.PLACES_LOST, lambda: self.service.places.lost)
         metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
         metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
         metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)

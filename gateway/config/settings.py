@@ -170,6 +170,7 @@ class TracingSettings(Section, frozen=True):
 
 class EdgeSettings(Section, frozen=True):
     max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    max_connections_per_address: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     max_in_flight: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     head_seconds: Seconds = 5
     body_seconds: Seconds = 10

@@ -22,7 +22,7 @@ from gateway.domain.errors import (
 )
 from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
-from gateway.http.body import read_body
+from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
 from gateway.observability.logs import LogThrottle, describe_exception, report_exception
 
@@ -46,6 +46,7 @@ class ControlHandler:
         self.replace_tokens(tokens)
         self.router = Router(routes)
         self._settings = settings
+        self.bodies = BodySlots(settings.max_in_flight)
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})
 
@@ -76,7 +77,7 @@ class ControlHandler:
         asked.action = OTHER
         match = self.router.find(request.method, request.target.decode("latin-1"))
         asked.action = match.action
-        body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds)
+        body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds, self.bodies)
         done = await match.endpoint(ControlCall(match.parts, match.query, parse_object(body)))
         if done.audit is not None:
             who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}

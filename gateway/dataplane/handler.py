@@ -18,7 +18,7 @@ from gateway.domain.errors import (
     ShuttingDown,
 )
 from gateway.domain.model import Call, Caller, Operation, TenantLabels
-from gateway.http.body import arrived_body, read_body
+from gateway.http.body import BodySlots, arrived_body, read_body
 from gateway.http.messages import Request, Response
 from gateway.observability.catalogue import REQUESTS_IN_FLIGHT
 from gateway.observability.logs import report_exception
@@ -30,7 +30,7 @@ ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
 class DataHandler:
-    """Serves calls. `in_flight` are the tasks that serve one now."""
+    """Serves calls. `in_flight` are the tasks that serve one now; `bodies` are those on their way."""
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class DataHandler:
         self._access_log = access_log
         self._in_flight = in_flight
         self._reading = 0
+        self.bodies = BodySlots(settings.max_in_flight)
         metrics.watch(REQUESTS_IN_FLIGHT, lambda: len(in_flight))
 
     def count_refusal(self, refusal: Refusal) -> None:
@@ -99,11 +100,9 @@ class DataHandler:
 
     async def _read_body(self, request: Request) -> bytes:
         """Bodies that are still arriving have slots of their own, so that slow ones cannot take all (D69)."""
-        if self._reading >= self._settings.max_in_flight:
-            raise Overloaded
         self._reading += 1
         try:
-            body = await read_body(request, self._body_bytes, self._settings.body_seconds)
+            body = await read_body(request, self._body_bytes, self._settings.body_seconds, self.bodies)
         finally:
             self._reading -= 1
         self._refuse_overload()

@@ -27,7 +27,37 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
     return body
 
 
-async def read_body(request: Request, max_bytes: int, max_seconds: float) -> bytes:
+class BodySlots:
+    """Bodies on their way, at most `most`: where there is no room for another, the slowest is cut (D158).
+
+    That is the one which has been on its way for longest.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: dict[asyncio.Timeout, None] = {}
+
+    def take(self, deadline: asyncio.Timeout) -> None:
+        """A body is on its way, until its deadline."""
+        if len(self._taken) >= self._most:
+            self.cut_slowest()
+        self._taken[deadline] = None
+
+    def give_back(self, deadline: asyncio.Timeout) -> None:
+        """The body is there, or was given up."""
+        self._taken.pop(deadline, None)
+
+    def cut_slowest(self) -> bool:
+        """Let the slowest be late at once; False if there is none."""
+        for deadline in self._taken:
+            del self._taken[deadline]
+            if not deadline.expired():
+                deadline.reschedule(0.0)
+            return True
+        return False
+
+
+async def read_body(request: Request, max_bytes: int, max_seconds: float, slots: BodySlots) -> bytes:
     """The body as it was sent. A declared length that is too large is refused before a byte is read (D2).
 
     Raises BadRequest, BodyTooLarge or RequestTimeout.
@@ -38,8 +68,12 @@ async def read_body(request: Request, max_bytes: int, max_seconds: float) -> byt
     if request.awaits_invitation:
         request.invite()
     try:
-        async with asyncio.timeout(max_seconds):
-            return await _read_pieces(request.body, max_bytes)
+        async with asyncio.timeout(max_seconds) as deadline:
+            slots.take(deadline)
+            try:
+                return await _read_pieces(request.body, max_bytes)
+            finally:
+                slots.give_back(deadline)
     except TimeoutError:
         raise RequestTimeout from None
     except BrokenBody:

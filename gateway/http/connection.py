@@ -28,7 +28,7 @@ from gateway.http.deadline import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
 from gateway.http.receiving import FramingTooLong, Malformed, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
-from gateway.http.service import Service
+from gateway.http.service import OpenConnection, Service
 from gateway.observability.logs import forget_task, name_server_of, report_exception
 
 log = logging.getLogger("kvs.edge")
@@ -60,11 +60,13 @@ class Connection(asyncio.Protocol):
         "_task",
         "_transport",
         "_waiter",
+        "_waits_in",
         "peer",
     )
 
     _transport: asyncio.Transport
     _sender: Sender
+    _waits_in: dict[OpenConnection, None]
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -92,6 +94,10 @@ class Connection(asyncio.Protocol):
     def stop_lingering(self) -> None:
         self._sender.stop_lingering()
 
+    def displace(self) -> None:
+        self._ends = True
+        self._sender.abort()
+
     def abort(self) -> None:
         if self._task is not None:
             self._task.cancel()
@@ -107,12 +113,12 @@ class Connection(asyncio.Protocol):
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""  # behind a proxy all have the same
         service.to_connect.discard(self)
-        service.connections.add(self)
-        if not service.is_full:
+        self._waits_in = service.places.new
+        if service.places.admits(self):
             self._deadline.set(settings.head_seconds, self._refuse_late_head)
             return
         self._refuse(Overloaded())
-        if service.is_crammed:
+        if not service.places.lets_linger(self):
             self._close()
 
     def data_received(self, data: bytes) -> None:
@@ -130,6 +136,9 @@ class Connection(asyncio.Protocol):
             return
         if has_messages:
             self._begin_to_serve()
+        elif self._request is not None:
+            if self._request.body.is_eof():
+                self._waits_in.pop(self, None)
         elif data and not self._awaits_head and not self._is_busy:
             self._awaits_head = True
             self._deadline.set(self._service.settings.head_seconds, self._refuse_late_head)
@@ -149,7 +158,7 @@ class Connection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._service.connections.discard(self)
+        self._service.places.leave(self)
         if self._task is not None:
             self._service.unfinished.add(self._task)
         self._ends = True
@@ -182,6 +191,7 @@ class Connection(asyncio.Protocol):
 
     def _begin_to_serve(self) -> None:
         self._awaits_head = False
+        self._waits_in.pop(self, None)
         self._deadline.clear()
         if self._task is None:
             self._task = self._loop.create_task(self._serve(), name="connection")
@@ -197,6 +207,8 @@ class Connection(asyncio.Protocol):
                 if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
+                    self._waits_in = self._service.places.kept
+                    self._waits_in[self] = None
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter
@@ -218,6 +230,9 @@ class Connection(asyncio.Protocol):
         has_arrived = body.is_eof()
         if has_arrived:
             self._receiver.free()
+        else:
+            self._waits_in = self._service.places.receiving
+            self._waits_in[self] = None
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
@@ -235,8 +250,10 @@ class Connection(asyncio.Protocol):
             if response.on_read is not None and was_there and await self._sender.was_read():
                 response.on_read()
         self._request = None
-        if keep_alive and not has_arrived:
-            self._receiver.free()
+        if not has_arrived:
+            self._waits_in.pop(self, None)
+            if keep_alive:
+                self._receiver.free()
         return keep_alive
 
     def _must_close(self, body: StreamReader, code: str | None) -> bool:

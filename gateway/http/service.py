@@ -10,15 +10,16 @@ from backends.clock import Clock
 from gateway.config.settings import EdgeSettings
 from gateway.domain.errors import Refusal
 from gateway.http.messages import Handler
+from gateway.http.places import FEWEST_REFUSED, Places, with_refused
 
 _SPARE_FILES = 256
 """For the other listeners, stores, and the process itself."""
 
-_FEWEST_REFUSED = 64
-
 
 class OpenConnection(Protocol):
     """What a listener asks of its connections."""
+
+    peer: str
 
     @property
     def awaits_head(self) -> bool:
@@ -31,6 +32,10 @@ class OpenConnection(Protocol):
 
     def stop_lingering(self) -> None:
         """Close now where only a last response's way to the client is waited for."""
+        ...
+
+    def displace(self) -> None:
+        """Close at once: the place is another's."""
         ...
 
     def abort(self) -> None:
@@ -67,20 +72,16 @@ class Service:
         self.clock = clock
         self.is_draining = is_draining
         self.count_refusal = count_refusal
-        self.connections: set[OpenConnection] = set()
+        self.places: Places[OpenConnection] = Places(
+            settings.max_connections, settings.max_connections_per_address
+        )
         self.unfinished: set[asyncio.Task[None]] = set()  # of connections that are lost
         self.to_connect: WeakSet[OpenConnection] = WeakSet()  # nobody tells of a TLS handshake that fails
-        self._most_connections = _with_refused(settings.max_connections)
 
     @property
-    def is_full(self) -> bool:
-        """Whether there are more connections than the cap."""
-        return len(self.connections) > self.settings.max_connections
-
-    @property
-    def is_crammed(self) -> bool:
-        """Whether there are even too many of those that are refused."""
-        return len(self.connections) > self._most_connections
+    def connections(self) -> set[OpenConnection]:
+        """All that are open."""
+        return self.places.taken
 
     @property
     def awaits_heads(self) -> bool:
@@ -94,15 +95,10 @@ def affordable_connections(wanted: int) -> int:
     Every connection is an open file; where those run out, no probe is answered.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _with_refused(wanted) + _SPARE_FILES
+    needed = with_refused(wanted) + _SPARE_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     room = limit - min(_SPARE_FILES, limit // 2)
-    return max(min(wanted, room - max(room // 9, _FEWEST_REFUSED)), 1)
-
-
-def _with_refused(connections: int) -> int:
-    """How many there may be, with those beyond the cap that are just being refused."""
-    return connections + max(connections // 8, _FEWEST_REFUSED)
+    return max(min(wanted, room - max(room // 9, FEWEST_REFUSED)), 1)

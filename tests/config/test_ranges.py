@@ -24,6 +24,7 @@ WHOLE = [
     ("directory.max_tables", 0, 1000),
     ("metering.max_series", 22, 10_000_000),
     ("edge.max_connections", 1, 1_000_000),
+    ("edge.max_connections_per_address", 0, 1_000_000),
     ("edge.max_in_flight", 1, 1_000_000),
 ]
 FRACTIONAL = [

@@ -28,27 +28,6 @@ def assert_overloaded(reply) -> None:
     assert reply.headers["retry-after"] == "1"
 
 
-async def test_a_connection_beyond_the_cap_is_refused_at_once():
-    async with run_gateway({"edge": {"max_connections": 3}}) as gateway, connections(gateway, 3):
-        watch = Stopwatch()
-        reader, writer = await gateway.connect()
-        reply = await read_reply(reader)
-        assert watch.seconds < 0.5
-        writer.close()
-        assert_overloaded(reply)
-        assert reply.closes
-
-
-async def test_connections_within_the_cap_are_served_while_others_are_refused():
-    async with (
-        run_gateway({"edge": {"max_connections": 2}}) as gateway,
-        connections(gateway, 2) as [_, (reader, writer)],
-        connections(gateway, 20),
-    ):
-        writer.write(signed_call(gateway, "get", BODY, extra=()))
-        assert (await read_reply(reader)).status == 200
-
-
 async def test_a_connection_that_ends_makes_room():
     async with run_gateway({"edge": {"max_connections": 1}}) as gateway:
         for _ in range(5):
@@ -57,12 +36,6 @@ async def test_a_connection_that_ends_makes_room():
                 assert (await read_reply(reader)).status == 200
                 assert await reader.read() == b""
             await asyncio.sleep(0.01)
-
-
-async def test_refused_connections_are_counted():
-    async with run_gateway({"edge": {"max_connections": 1}}) as gateway, connections(gateway, 1):
-        await gateway.send_raw(b"")
-        assert (await gateway.metrics())['kvs_refusals_total{code="overloaded"}'] == 1
 
 
 async def test_full_data_connections_leave_the_ops_listener_free():

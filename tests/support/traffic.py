@@ -27,6 +27,8 @@ class Habits:
     """Call again on the same connection, until an answer says that it closes."""
     fresh: int = 0
     """Open a connection for every call."""
+    hesitant: int = 0
+    """Open a connection for every call, and send the body 5 ms after the head."""
     pipelined: int = 0
     """Send several calls at once on a kept connection."""
     every_seconds: float = 0.02
@@ -62,6 +64,7 @@ class Traffic:
         habits = self._habits
         self._began = time.monotonic()
         callers = [self._kept] * habits.kept + [self._fresh] * habits.fresh
+        callers += [self._hesitant] * habits.hesitant
         callers += [self._pipelined] * habits.pipelined
         self._tasks = [
             asyncio.create_task(self._run(caller, number, len(callers)))
@@ -103,6 +106,13 @@ class Traffic:
     async def _fresh(self, reader, writer, requests: Sequence[bytes], turns: "Turns", due: float) -> None:
         request = requests[turns.number % 2]
         writer.write(request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+        self._account(await read_reply(reader), due)
+
+    async def _hesitant(self, reader, writer, requests: Sequence[bytes], turns: "Turns", due: float) -> None:
+        head_bytes, end, body = requests[turns.number % 2].partition(b"\r\n\r\n")
+        writer.write(head_bytes + b"\r\nConnection: close" + end)
+        await asyncio.sleep(0.005)
+        writer.write(body)
         self._account(await read_reply(reader), due)
 
     async def _pipelined(self, reader, writer, requests: Sequence[bytes], turns: "Turns", due: float) -> None:

@@ -82,14 +82,13 @@ async def test_a_thousand_clients_that_read_nothing(start):
     assert watch.most_files > watch.first_files + SIZE / 5
 
 
-async def test_connections_beyond_the_cap_are_refused_at_once_and_good_ones_stay(start):
+async def test_connections_beyond_the_cap_drive_out_their_own_and_good_ones_stay(start):
     process = start(edge={"max_connections": 100, "idle_seconds": 30})
     async with Traffic(process.urls["data"], Habits(kept=20, every_seconds=0.1)) as traffic:
         await until(lambda: traffic.answered >= 20)
         async with Crowd(process.urls["data"], SIZE, Behaviour()) as crowd:
             end = await crowd.end(within_seconds=15)
-            assert end.statuses == [REFUSED_LATE, "HTTP/1.1 503 Service Unavailable"]
-            assert end.bodies == ['{"error":"overloaded"}', '{"error":"request_timeout"}']
+            assert end.statuses == ["", REFUSED_LATE]
     assert traffic.failures == []
     assert process.process.poll() is None
 
