@@ -1,4 +1,4 @@
-"""From a tree of YAML to settings. msgspec stops at the first mistake; this walk notes them all (D115)."""
+"""From a tree of YAML to settings. msgspec stops at the first mistake; a walk then notes them all (D115)."""
 
 import re
 from collections.abc import Mapping
@@ -18,6 +18,13 @@ _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or 
 
 def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     """The tree as a value of `kind`. Mistakes go to `problems`; None stands for what cannot be used."""
+    try:
+        return msgspec.convert(tree, kind)
+    except msgspec.ValidationError:
+        return _walk(kind, tree, path, problems)
+
+
+def _walk(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if tree is None and NoneType in kinds:
         return None

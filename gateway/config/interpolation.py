@@ -47,20 +47,28 @@ class Interpolated(str):
 
 
 def interpolate(tree: Any, path: str, outside: Outside, problems: Problems) -> Any:
-    """The tree with every string replaced by what it stands for."""
-    match tree:
-        case dict():
-            return {
-                key: interpolate(value, _below(path, key), outside, problems) for key, value in tree.items()
-            }
-        case list():
-            return [
-                interpolate(value, f"{path}[{index}]", outside, problems) for index, value in enumerate(tree)
-            ]
-        case str():
-            return _resolve(tree, path, outside, problems)
-        case _:
-            return tree
+    """The tree with every string replaced by what it stands for; mappings and lists are changed in place.
+
+    What was replaced is not looked at again: the value of a variable may look like another one.
+    """
+    if not _is_to_replace(tree):
+        return tree
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if _is_to_replace(value):
+                tree[key] = interpolate(value, _below(path, key), outside, problems)
+        return tree
+    if isinstance(tree, list):
+        for index, value in enumerate(tree):
+            if _is_to_replace(value):
+                tree[index] = interpolate(value, f"{path}[{index}]", outside, problems)
+        return tree
+    return _resolve(tree, path, outside, problems)
+
+
+def _is_to_replace(tree: Any) -> bool:
+    kind = type(tree)
+    return kind is dict or kind is list or (kind is str and ("${" in tree or tree.startswith(_FILE)))
 
 
 def _below(path: str, key: object) -> str:

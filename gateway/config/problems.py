@@ -26,6 +26,8 @@ def is_name(key: object) -> bool:
 
 def repeats(values: Sequence[Hashable]) -> list[int]:
     """Where values stand that stand in more than one place."""
+    if len(set(values)) == len(values):
+        return []
     counts = Counter(values)
     return [index for index, value in enumerate(values) if counts[value] > 1]
 
