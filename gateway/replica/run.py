@@ -110,6 +110,7 @@ async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str
     async with replica.running(), _watching(watch):
         gc.collect()
         gc.freeze()  # what was made until here lives as long as the process (D135)
+        gc.enable()
         announce(replica.urls)
         first = await signals.get()
         for number in _ENDINGS:
