@@ -107,6 +107,22 @@ ROWS = (
         "system/faults/test_expiry_of_bindings.py",
     ),
     _row(
+        "1,000 hostile clients take all places or slots of bodies: good ones keep 99 %, p99 below 100 ms",
+        "system/hostile/test_scarce.py",
+        "http/test_places.py",
+    ),
+    _row(
+        "1,000 invented tokens of a role cost 100 reads, its real tokens work; who is refused is named",
+        "directory/test_strangers.py",
+        "controlplane/test_refusals.py",
+        "http/test_access_log.py",
+    ),
+    _row(
+        "what a table refuses costs the other tables nothing",
+        "dataplane/test_rate_limit.py",
+        "contract/test_rate_limit.py::test_a_table_at_its_minute_limit_is_refused_while_another_goes_on",
+    ),
+    _row(
         "slow, silent and endless clients; answers that nobody reads",
         "http/test_capacity.py",
         "http/test_client_deadlines.py",
