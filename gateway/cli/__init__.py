@@ -4,6 +4,7 @@ main          the entry point: arguments in, exit code out
 arguments     the commands and their arguments
 calling       how commands call servers, and how they fail
 management    commands that manage apps, tables and credentials
+unknown       what to do when a command cannot say whether it was applied
 usage         the command that reports usage
 prometheus    Prometheus as the archive that usage is read from
 """

@@ -22,6 +22,7 @@ from gateway.cli.calling import (
     call_directly,
     exit_for_status,
 )
+from gateway.cli.unknown import advise
 from gateway.domain.rules import DEFAULT_ENV
 
 _TIMEOUT_SECONDS = 30
@@ -34,7 +35,12 @@ def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) ->
     """The command's output. Raises CommandFailed."""
     method, path, body = _call(arguments)
     token = environ.get("KVS_CONTROL_TOKEN")
-    answer, following = _send(arguments.url, token, method, path, body)
+    try:
+        answer, following = _send(arguments.url, token, method, path, body)
+    except CommandFailed as failure:
+        if method != "GET":
+            advise(failure, arguments.command, arguments.action)
+        raise
     while following and isinstance(answer, list):
         page, following = _send(arguments.url, token, method, following, None)
         answer += page
@@ -117,7 +123,9 @@ def _send(
             link = _NEXT.fullmatch(response.headers.get("Link", ""))
         return json.loads(text) if text else {"done": True}, link and link[1]
     except HTTPError as error:
-        raise CommandFailed(exit_for_status(error.code), _error_code(error), status=error.code) from None
+        detail = error.headers.get("x-kvs-error-detail")
+        details = {"status": error.code} | ({"detail": detail} if detail else {})
+        raise CommandFailed(exit_for_status(error.code), _error_code(error), **details) from None
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=url) from None

@@ -1,6 +1,6 @@
 """Apps and their tables over HTTP. Paths and fields are contract."""
 
-from gateway.controlplane.calls import ControlCall, Done, Routes, audit_event, checked, checked_name
+from gateway.controlplane.calls import MOST_NOTED, ControlCall, Done, Routes, checked, checked_name
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.directory import Directory
 from gateway.directory.records import AppRecord
@@ -46,30 +46,23 @@ class AppCalls:
             requests_per_minute=call.integer("requests_per_minute", CallsPerMinute),
             max_tables=call.integer("max_tables", TableCount),
         )
-        app, created = await self._directory.register(wanted)
-        audit = audit_event(
-            "app.register",
-            environment,
-            type=app.type,
-            requests_per_minute=app.requests_per_minute,
-            max_tables=app.max_tables,
+        call.note(
+            type=wanted.type, requests_per_minute=wanted.requests_per_minute, max_tables=wanted.max_tables
         )
-        return Done(201 if created else 200, self._runtime.describe_app(app), audit)
+        app, created = await self._directory.register(wanted)
+        return Done(201 if created else 200, self._runtime.describe_app(app))
 
     async def remove(self, call: ControlCall) -> Done:
-        environment = call.environment
-        await self._directory.remove(environment)
-        return Done(204, audit=audit_event("app.remove", environment))
+        await self._directory.remove(call.environment)
+        return Done(204)
 
     async def suspend(self, call: ControlCall) -> Done:
-        environment = call.environment
-        app = await self._directory.suspend(environment)
-        return Done(200, self._runtime.describe_app(app), audit_event("app.suspend", environment))
+        app = await self._directory.suspend(call.environment)
+        return Done(200, self._runtime.describe_app(app))
 
     async def resume(self, call: ControlCall) -> Done:
-        environment = call.environment
-        app = await self._directory.resume(environment)
-        return Done(200, self._runtime.describe_app(app), audit_event("app.resume", environment))
+        app = await self._directory.resume(call.environment)
+        return Done(200, self._runtime.describe_app(app))
 
 
 class TableCalls:
@@ -96,22 +89,25 @@ class TableCalls:
     async def create(self, call: ControlCall) -> Done:
         environment = call.environment
         name = checked_name(call.fields.get("name"), TableName)
+        call.note(table=name)
         minute_limit = call.integer("minute_limit", CallsPerMinute)
         app, token = await self._directory.create_table(environment, name, minute_limit)
-        return Done(201, self._issued(app, name, token), audit_event("table.create", environment, table=name))
+        return Done(201, self._issued(app, name, token))
 
     async def rotate(self, call: ControlCall) -> Done:
         environment, name = call.environment, call.parts[2]
+        call.note(table=name[:MOST_NOTED])
         overlap = call.integer("overlap_seconds", OverlapSeconds)
         overlap_seconds = self._default_overlap_seconds if overlap is None else overlap
+        call.note(overlap_seconds=overlap_seconds)
         app, token = await self._directory.rotate_table(environment, name, overlap_seconds)
-        audit = audit_event("table.rotate", environment, table=name, overlap_seconds=overlap_seconds)
-        return Done(200, self._issued(app, name, token), audit)
+        return Done(200, self._issued(app, name, token))
 
     async def delete(self, call: ControlCall) -> Done:
         environment, name = call.environment, call.parts[2]
+        call.note(table=name[:MOST_NOTED])
         await self._directory.delete_table(environment, name)
-        return Done(204, audit=audit_event("table.delete", environment, table=name))
+        return Done(204)
 
     def _issued(self, app: AppRecord, name: str, token: str) -> dict[str, object]:
         table = app.table(name)

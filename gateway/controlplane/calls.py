@@ -14,18 +14,33 @@ from gateway.domain.rules import DEFAULT_ENV, Name
 
 Fields = dict[str, Any]
 
+MOST_NOTED = 256
+"""Characters of what a client states."""
+
+
+AuditEvent = dict[str, object]
+"""The app environment, and what is asked to be done to it; no secret."""
+
 
 class ControlCall(Struct, frozen=True):
-    """One authorized request: the path's variable parts, the query, the body's fields."""
+    """One authorized request: the path's variable parts, the query, the body's fields.
+
+    `audit` is what is known so far of the change that is asked for; it is logged however the call ends (D39).
+    """
 
     parts: tuple[str, ...]
     query: str
     fields: Fields
+    audit: AuditEvent
 
     @property
     def environment(self) -> Environment:
         """The app environment that path and query name. Raises InvalidField."""
         return parse_environment(self.parts[0], self.parts[1], self.query)
+
+    def note(self, **details: object) -> None:
+        """Add to what is known of the change."""
+        self.audit.update(details)
 
     def integer(self, field: str, rule: Any) -> int | None:
         """The integer in a field, or None if it is absent or null. Raises InvalidField."""
@@ -33,16 +48,11 @@ class ControlCall(Struct, frozen=True):
         return value
 
 
-AuditEvent = dict[str, object]
-"""The action, the app environment, and what was done to it; no secret."""
-
-
 class Done(Struct, frozen=True):
-    """What a call answers; a change has an audit event, `fields` are of the response."""
+    """What a call answers; `fields` are of the response."""
 
     status: int
     body: object = None
-    audit: AuditEvent | None = None
     fields: tuple[tuple[str, str], ...] = ()
 
 
@@ -114,9 +124,3 @@ def checked(value: object, rule: Any, code: str) -> Any:
         return msgspec.convert(value, rule)
     except msgspec.ValidationError:
         raise InvalidField(code) from None
-
-
-def audit_event(action: str, environment: Environment | None, **details: object) -> AuditEvent:
-    """An event; `environment` is None for credentials that are bound to none."""
-    where = None if environment is None else str(environment)
-    return {"action": action, "environment": where, **details}

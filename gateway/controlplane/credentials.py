@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from backends.clock import Clock
 from gateway.config.settings import SignatureSettings
-from gateway.controlplane.calls import ControlCall, Done, Fields, Routes, audit_event, checked, checked_name
+from gateway.controlplane.calls import ControlCall, Done, Fields, Routes, checked, checked_name
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.domain.answers import iso_instant
@@ -45,6 +45,8 @@ class CredentialCalls:
             raise InvalidField("invalid_ttl")
         environment = _bound_environment(call.fields)
         role = checked(call.fields.get("role"), Role, "role_not_approved")
+        bound_to = None if environment is None else str(environment)
+        call.note(environment=bound_to, role=role, ttl_seconds=ttl_seconds)
         if not issuer.roles.approves(role):
             raise InvalidField("role_not_approved")
         issued = issuer.sessions.issue(role, ttl_seconds, environment)
@@ -55,14 +57,8 @@ class CredentialCalls:
             "SessionToken": issued.session_token,
             "Expiration": iso_instant(issued.expires_at_seconds * 1000),
         }
-        audit = audit_event(
-            "credentials.issue",
-            environment,
-            role=role,
-            ttl_seconds=ttl_seconds,
-            access_key_id=issued.access_key_id,
-        )
-        return Done(200, body, audit)
+        call.note(access_key_id=issued.access_key_id)
+        return Done(200, body)
 
 
 def _bound_environment(sent: Fields) -> Environment | None:

@@ -1,24 +1,36 @@
-"""The control listener: who may manage, which call it is, and one audit event per change."""
+"""The control listener: who may manage, which call it is, and one audit line for each change asked for."""
 
 import hmac
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
-from gateway.controlplane.calls import ControlCall, Router, Routes, parse_object
+from gateway.controlplane.calls import (
+    AuditEvent,
+    ControlCall,
+    Router,
+    Routes,
+    parse_environment,
+    parse_object,
+)
 from gateway.directory.corrupt import CorruptRecord
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import (
     AppUnreadable,
+    AuthUnavailable,
+    ChangeUnknown,
     InternalError,
+    InvalidField,
     InvalidToken,
     MissingToken,
     NotChanged,
     Refusal,
+    ShuttingDown,
 )
 from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
@@ -58,46 +70,49 @@ class ControlHandler:
         """Answer one request of the control listener."""
         asked = _Asked()
         try:
-            answer = await self._answer(request, asked)
+            asked.answer = await self._answer(request, asked)
+            asked.outcome = "done"
         except Refusal as refusal:
-            answer = refuse(refusal)
+            asked.refuse(refusal)
         except CorruptRecord:  # was logged when it was found
-            answer = refuse(AppUnreadable())
+            asked.refuse(AppUnreadable())
         except BackendError as error:
             log.warning("the directory's store failed", extra={"fields": describe_exception(error)})
-            answer = refuse(NotChanged())
+            asked.refuse(NotChanged() if asked.is_change else AuthUnavailable())
         except Exception as fault:
             report_exception(log, fault)
-            answer = refuse(InternalError())
-        self._account(request, asked, answer)
-        return Response(answer)
+            asked.refuse(InternalError())
+        finally:
+            self._account(request, asked)
+        return Response(asked.answer)
 
     async def _answer(self, request: Request, asked: "_Asked") -> Answer:
-        asked.token_number = token_number = self._authorize(request.headers)
+        asked.token_number = self._authorize(request.headers)
         asked.action = OTHER
         match = self.router.find(request.method, request.target.decode("latin-1"))
-        asked.action = match.action
+        asked.action, asked.is_change = match.action, request.method != "GET"
+        if len(match.parts) > 1:
+            org, app, *_ = match.parts
+            with suppress(InvalidField):
+                asked.audit["environment"] = str(parse_environment(org, app, match.query))
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds, self.bodies)
-        done = await match.endpoint(ControlCall(match.parts, match.query, parse_object(body)))
-        if done.audit is not None:
-            who = {"control_token": token_number, "peer": request.peer, "request_id": request.id}
-            audit_log.info("change", extra={"fields": {**done.audit, **who}})
+        call = ControlCall(match.parts, match.query, parse_object(body), asked.audit)
+        done = await match.endpoint(call)
         body = b"" if done.status == 204 else msgspec.json.encode(done.body)
         return Answer(done.status, body, fields=done.fields)
 
-    def _account(self, request: Request, asked: "_Asked", answer: Answer) -> None:
-        """Count the request; a refused one is a line, too, at most so many a second (D156)."""
-        outcome = "done" if answer.status < 400 else "refused" if answer.status < 500 else "unknown"
-        self.counted[asked.action, outcome] += 1
-        if outcome == "refused" and self._refusals.admits():
-            fields = {
-                "action": asked.action,
-                "code": answer.code,
-                "control_token": asked.token_number,
-                "peer": request.peer,
-                "request_id": request.id,
-            }
-            log.warning("a control request was refused", extra={"fields": fields})
+    def _account(self, request: Request, asked: "_Asked") -> None:
+        """Count the request. A change is an audit line (D39), what is refused one of few a second (D156)."""
+        self.counted[asked.action, asked.outcome] += 1
+        told: dict[str, object] = {"action": asked.action}
+        if asked.answer.code is not None:
+            told["code"] = asked.answer.code
+        who = {"control_token": asked.token_number, "peer": request.peer, "request_id": request.id}
+        if asked.is_change:
+            fields = {**told, **asked.audit, "outcome": asked.outcome, **who}
+            audit_log.info("change", extra={"fields": fields})
+        if asked.outcome == "refused" and asked.answer.status < 500 and self._refusals.admits():
+            log.warning("a control request was refused", extra={"fields": {**told, **who}})
 
     def _authorize(self, headers: Headers) -> int:
         """The position, from 1, of the configured token that was sent, in constant time for all (D36)."""
@@ -114,5 +129,17 @@ class ControlHandler:
 class _Asked:
     """What is known of a request when it is accounted for, however it ended."""
 
-    action = AUTHENTICATE
-    token_number: int | None = None
+    def __init__(self) -> None:
+        self.action = AUTHENTICATE
+        self.is_change = False
+        self.audit: AuditEvent = {"environment": None}
+        self.token_number: int | None = None
+        self.answer = refuse(ShuttingDown())
+        self.outcome = "unknown"
+        """Also that of a call that was cancelled."""
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Nothing was changed, except perhaps where the gateway cannot say."""
+        self.answer = refuse(refusal)
+        is_unknown = isinstance(refusal, ChangeUnknown | InternalError)
+        self.outcome = "unknown" if is_unknown else "refused"

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from gateway.directory import changes
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
 
@@ -162,3 +163,32 @@ async def test_a_control_token_that_no_header_carries_is_4_and_not_printed(run, 
     result = await run("apps", "list", "--org", "acme")
     assert (result.code, result.error["error"]) == (4, "invalid_control_token")
     assert "cret" not in result.err
+
+
+UNKNOWN = [
+    (("tables", "create", *BLOG, "--name", "more"), "tables rotate"),
+    (("tables", "rotate", *TABLE), "repeat"),
+    (("tables", "delete", *TABLE, "--yes"), "table_not_found"),
+    (("apps", "suspend", *BLOG), "repeat"),
+    (("apps", "remove", *BLOG, "--yes"), "app_not_found"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), UNKNOWN, ids=lambda each: str(each[:2]))
+async def test_a_change_that_may_have_been_applied_says_what_to_do(
+    gateway, blog, monkeypatch, arguments, said
+):
+    await blog("tables", "create", *TABLE)
+    monkeypatch.setattr(changes, "_FIND_OUT_SECONDS", 0)
+    gateway.faults.lose = {"app/acme/blog/production"}
+    failed = await blog(*arguments)
+    assert (failed.code, failed.error["error"]) == (1, "auth_unavailable")
+    assert "not known" in failed.error["detail"]
+    assert said in failed.error["next"]
+
+
+async def test_a_change_that_the_store_did_not_get_says_so_and_nothing_else(gateway, blog):
+    gateway.faults.fail = {"*"}
+    failed = await blog("apps", "suspend", *BLOG)
+    assert "nothing was changed" in failed.error["detail"]
+    assert "next" not in failed.error

@@ -1,10 +1,11 @@
-"""Every change is one audit log line: who, what, when; never a token."""
+"""Every change that is asked for is one audit log line: who, what, when, how it ended; never a token."""
 
 import json
 import logging
 
 import pytest
 
+from gateway.directory import changes
 from gateway.observability.logs import JsonFormatter, configure_logging
 from tests.controlplane.paths import APPS, BLOG, CREDENTIALS, DECLARED, TABLES
 from tests.support.config import CONTROL_TOKEN, ROLE
@@ -25,16 +26,16 @@ CHANGES = [
     ("DELETE", f"{TABLES}/posts", None, {"action": "table.delete", "table": "posts"}),
     ("DELETE", BLOG, None, {"action": "app.remove"}),
 ]
-NO_CHANGES = [
-    ("GET", BLOG, None),
-    ("GET", APPS, None),
-    ("GET", TABLES, None),
-    ("PUT", BLOG, {"type": ""}),
-    ("POST", TABLES, {"name": "posts"}),
-    ("DELETE", f"{TABLES}/nothing", None),
-    ("DELETE", DECLARED, None),
-    ("POST", CREDENTIALS, {"role": "nobody"}),
+REFUSED = [
+    ("PUT", BLOG, {"type": ""}, {"action": "app.register", "code": "invalid_type"}),
+    ("PUT", BLOG, [], {"action": "app.register", "code": "invalid_json"}),
+    ("PUT", f"{BLOG}?env=a%20b", {"type": "api"}, {"code": "invalid_name", "environment": None}),
+    ("POST", TABLES, {"name": "posts"}, {"action": "table.create", "code": "table_exists", "table": "posts"}),
+    ("DELETE", f"{TABLES}/nothing", None, {"action": "table.delete", "code": "table_not_found"}),
+    ("DELETE", DECLARED, None, {"code": "declared_app", "environment": "acme/shop/production"}),
+    ("POST", CREDENTIALS, {"role": "nobody"}, {"action": "credentials.issue", "code": "role_not_approved"}),
 ]
+NO_CHANGES = [("GET", BLOG), ("GET", APPS), ("GET", TABLES), ("GET", f"{BLOG}nothing"), ("DELETE", APPS)]
 
 
 @pytest.fixture
@@ -56,7 +57,8 @@ async def test_a_change_is_one_line_that_says_who_what_and_when(busy, caplog, ch
     caplog.clear()
     reply = await busy.manage(method, path, body)
     (line,) = _lines(caplog)
-    assert line.items() >= {**said, "environment": HERE, "control_token": 1, "peer": "127.0.0.1"}.items()
+    who = {"control_token": 1, "peer": "127.0.0.1"}
+    assert line.items() >= {**said, "environment": HERE, "outcome": "done", **who}.items()
     assert line["request_id"] == reply.headers["x-request-id"]
     assert line["time"].startswith("20")
     assert line["level"] == "info"
@@ -70,11 +72,66 @@ async def test_issuing_credentials_is_one_line(gateway, caplog):
     assert line.items() >= {**expected, "access_key_id": issued["AccessKeyId"]}.items()
 
 
-@pytest.mark.parametrize(("method", "path", "body"), NO_CHANGES)
-async def test_what_changes_nothing_is_not_in_the_audit_log(busy, caplog, method, path, body):
+@pytest.mark.parametrize("change", REFUSED, ids=lambda change: change[3]["code"])
+async def test_a_change_that_is_refused_is_one_line_with_its_code(busy, caplog, change):
+    method, path, body, said = change
     caplog.clear()
-    await busy.manage(method, path, body)
+    reply = await busy.manage(method, path, body)
+    (line,) = _lines(caplog)
+    assert line.items() >= {**said, "outcome": "refused", "control_token": 1, "peer": "127.0.0.1"}.items()
+    assert line["code"] == reply.error
+
+
+@pytest.mark.parametrize(("method", "path"), NO_CHANGES)
+async def test_what_asks_for_no_change_is_not_in_the_audit_log(busy, caplog, method, path):
+    caplog.clear()
+    await busy.manage(method, path)
     assert _lines(caplog) == []
+
+
+async def test_a_change_that_the_store_did_not_get_is_refused(busy, caplog):
+    busy.faults.fail = {"*"}
+    caplog.clear()
+    reply = await busy.manage("POST", f"{BLOG}/suspend")
+    (line,) = _lines(caplog)
+    assert (line["outcome"], line["code"]) == ("refused", "auth_unavailable")
+    assert (reply.status, reply.error) == (503, "auth_unavailable")
+    assert "nothing was changed" in reply.headers["x-kvs-error-detail"]
+
+
+async def test_a_change_of_which_nothing_more_is_heard_is_unknown(busy, caplog, monkeypatch):
+    monkeypatch.setattr(changes, "_FIND_OUT_SECONDS", 0)
+    busy.faults.lose = {f"app/{HERE}"}
+    caplog.clear()
+    reply = await busy.manage("POST", f"{BLOG}/suspend")
+    (line,) = _lines(caplog)
+    assert line.items() >= {"action": "app.suspend", "environment": HERE, "outcome": "unknown"}.items()
+    assert (reply.status, reply.error, reply.headers["Retry-After"]) == (503, "auth_unavailable", "1")
+    assert "not known whether" in reply.headers["x-kvs-error-detail"]
+    assert "repeated safely" in reply.headers["x-kvs-error-detail"]
+
+
+async def test_a_change_whose_reply_is_lost_is_done_if_it_was(busy, caplog):
+    busy.faults.lose = {f"app/{HERE}"}
+    caplog.clear()
+    reply = await busy.manage("POST", TABLES, {"name": "more"})
+    (line,) = _lines(caplog)
+    assert (busy.faults.lose, reply.status, line["outcome"]) == (set(), 201, "done")
+    assert (await busy.get("k", token=reply.json["token"])).status == 200
+
+
+async def test_an_app_whose_record_is_corrupt_says_what_to_do_and_can_be_removed(busy, caplog):
+    records = busy.app.stores.records
+    record = await records.read(f"app/{HERE}")
+    await records.swap(f"app/{HERE}", b"{", record.version)
+    for method, path in [("GET", BLOG), ("GET", TABLES), ("POST", f"{BLOG}/suspend")]:
+        reply = await busy.manage(method, path)
+        assert (reply.status, reply.error) == (503, "auth_unavailable")
+        assert "remove the app" in reply.headers["x-kvs-error-detail"]
+    assert [app["app_id"] for app in (await busy.manage("GET", APPS)).json] == ["shop"]
+    assert (await busy.metrics())["kvs_directory_corrupt_records"] == 1
+    assert (await busy.manage("DELETE", BLOG)).status == 204
+    assert (await busy.manage("GET", BLOG)).status == 404
 
 
 async def test_no_log_line_holds_a_token_or_a_secret(gateway, caplog):

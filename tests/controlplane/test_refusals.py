@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gateway.controlplane.handler import REFUSAL_LINES_PER_SECOND
+from gateway.directory import changes
 from gateway.observability.logs import JsonFormatter
 from tests.controlplane.paths import APPS, BLOG, CREDENTIALS, TABLES
 
@@ -61,19 +62,22 @@ async def test_what_an_authorized_request_is_refused_for_is_a_line_with_the_posi
     )
 
 
-async def test_requests_are_counted_by_action_and_outcome(gateway):
+async def test_requests_are_counted_by_action_and_outcome(gateway, monkeypatch):
+    monkeypatch.setattr(changes, "_FIND_OUT_SECONDS", 0)
     await gateway.manage("PUT", BLOG, {"type": "api"})
     await gateway.manage("POST", TABLES, {"name": "posts"})
     await gateway.manage("POST", TABLES, {"name": "posts"})
     await gateway.manage("GET", "/v1/nothing")
-    gateway.faults.fail = {"read"}
+    gateway.faults.refuse = {"app/acme/blog/production"}
     await gateway.manage("POST", TABLES, {"name": "more"})
+    gateway.faults.refuse, gateway.faults.lose = set(), {"app/acme/blog/production"}
+    await gateway.manage("POST", f"{BLOG}/suspend")
     counted = await gateway.metrics()
     for action, outcome in [
         ("app.register", "done"),
         ("table.create", "done"),
-        ("table.create", "refused"),
-        ("table.create", "unknown"),
+        ("app.suspend", "unknown"),
         ("other", "refused"),
     ]:
         assert counted[requests(action, outcome)] == 1
+    assert counted[requests("table.create", "refused")] == 2

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from typing import Self
 
 from tests.support.evidence import note_fault
@@ -25,12 +26,15 @@ class Link:
         """How fast replies pass; None: at once."""
         self.replies_left: int | None = None
         """Bytes of replies that still pass before the connection is closed; None: all do."""
+        self.swallow_reply_to: Callable[[bytes], bool] | None = None
+        """What the next such request is answered is swallowed, and its connection is reset."""
         self.flips_left = 0
         """Pieces of replies that still come with one bit wrong."""
         self._server_port = server_port
         self._open = asyncio.Event()
         self._open.set()
         self._clients: set[asyncio.StreamWriter] = set()
+        self._swallowing: set[asyncio.StreamWriter] = set()
         self._carriers: set[asyncio.Task[None]] = set()
 
     @property
@@ -94,7 +98,9 @@ class Link:
         try:
             from_server, server = await asyncio.open_connection(HOST, self._server_port)
             try:
-                await _first_to_end(self._requests(reader, server), self._replies(from_server, client))
+                await _first_to_end(
+                    self._requests(reader, server, client), self._replies(from_server, client)
+                )
             finally:
                 server.transport.abort()
         except (OSError, asyncio.CancelledError):
@@ -102,11 +108,18 @@ class Link:
         finally:
             client.close()
             self._clients.discard(client)
+            self._swallowing.discard(client)
             self._carriers.discard(carrier)
 
-    async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
+    async def _requests(
+        self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, client: asyncio.StreamWriter
+    ) -> None:
         while data := await reader.read(_PIECE):
             await self._open.wait()
+            if self.swallow_reply_to is not None and self.swallow_reply_to(data):
+                note_fault("reply swallowed")
+                self.swallow_reply_to = None
+                self._swallowing.add(client)
             server.write(data)
             await server.drain()
 
@@ -114,6 +127,9 @@ class Link:
         while data := await reader.read(_PIECE):
             await asyncio.sleep(self.reply_delay + self._seconds_for(data))
             await self._open.wait()
+            if client in self._swallowing:
+                client.transport.abort()
+                return
             client.write(self._allowed(self._damaged(data)))
             await client.drain()
             if self.replies_left == 0:

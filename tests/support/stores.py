@@ -10,12 +10,13 @@ from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedR
 class Faults:
     """What goes wrong now: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait.
 
-    What is about a subject in `refuse` raises, too.
+    What is about a subject in `refuse` raises, too; the next swap of a record in `lose` is done and raises.
     """
 
     def __init__(self) -> None:
         self.fail: set[str] = set()
         self.refuse: set[str] = set()
+        self.lose: set[str] = set()
         self.error: type[BackendError] = BackendUnavailable
         self.reason = "injected"
         self.gate = asyncio.Event()
@@ -72,7 +73,11 @@ class _Records:
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         await self._faults.pass_through("swap", name)
-        return await self._inner.swap(name, document, expected)
+        is_swapped = await self._inner.swap(name, document, expected)
+        if name in self._faults.lose:
+            self._faults.lose.discard(name)
+            raise BackendUnavailable("the reply was lost")
+        return is_swapped
 
     async def changes(self, position: str | None) -> Changes:
         await self._faults.pass_through("changes", position or "")
