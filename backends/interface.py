@@ -10,7 +10,8 @@ Duties of every implementation, each proved by the conformance suite in
   others only if nothing was done: no connection was made, or the store said so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import NewType, Protocol
 
 from msgspec import Struct
@@ -145,6 +146,16 @@ class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         yield from ()
 
 
+class StoreWarning(StrEnum):
+    """What a store's own settings endanger, though it answers."""
+
+    EVICTION = "eviction"
+    """It may drop counters and entries to make room."""
+
+    ISOLATED_MASTER = "isolated_master"
+    """A master that is cut off from its replicas goes on acknowledging writes."""
+
+
 class Backend(Protocol):
     """One opened store."""
 
@@ -169,6 +180,11 @@ class Backend(Protocol):
     @property
     def clock_lead_seconds(self) -> float | None:
         """How far this machine's wall clock led the store's at the last ping; None if unknown."""
+        ...
+
+    @property
+    def warnings(self) -> Mapping[StoreWarning, bool]:
+        """Whether each warning held at the last ping; those are missing of which nothing is known."""
         ...
 
     def apply(self, settings: AdapterSettings) -> bool:

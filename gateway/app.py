@@ -227,6 +227,7 @@ class OpsPlane:
         self.service = Service(self.handler.handle, shared.edge, shared.clock)
         metrics.watch(catalogue.DRAINING, drain.is_draining)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
+        metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)
         metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)
         # between the scrapes of the process before and those of this one
         started_seconds = shared.clock.wall_ms() / 1000

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ from backends.dynamodb.store_time import StoreTime
 from backends.dynamodb.table import prepare_table
 from backends.dynamodb.transport import AiohttpTransport, Signer
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
-from backends.interface import AdapterSettings
+from backends.interface import AdapterSettings, StoreWarning
 
 log = logging.getLogger("kvs.dynamodb")
 
@@ -37,6 +38,7 @@ class DynamoBackend:
     """Any number of replicas may open the same one. The table is prepared in the background."""
 
     name = "dynamodb"
+    warnings: Mapping[StoreWarning, bool] = {}
 
     def __init__(self, settings: DynamoSettings, clock: Clock) -> None:
         url = settings.endpoint_url or endpoint_of(settings.region)

@@ -3,11 +3,19 @@
 import heapq
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count, islice, takewhile
 
 from backends.clock import Clock
-from backends.interface import MAX_CHANGES, AdapterSettings, Changes, Charge, NamedRecord, Record
+from backends.interface import (
+    MAX_CHANGES,
+    AdapterSettings,
+    Changes,
+    Charge,
+    NamedRecord,
+    Record,
+    StoreWarning,
+)
 from backends.memory.entries import MemoryEntryStore
 from backends.memory.settings import MemorySettings
 
@@ -17,6 +25,7 @@ class MemoryBackend:
 
     name = "memory"
     clock_lead_seconds = None
+    warnings: Mapping[StoreWarning, bool] = {}
 
     def __init__(self, settings: MemorySettings, clock: Clock) -> None:
         self._settings = settings

@@ -13,6 +13,7 @@ discovery   what sentinels say of the master, and cluster nodes of the owners of
 sentinels   the master that most sentinels name, left when they name another
 slots       the map of a cluster, kept fresh
 cluster     calls of a cluster: redirections, the gap between two masters
+inspection  what the settings of a server endanger
 topology    which server runs a command or a script
 entries     `EntryStore`
 counters    `WindowCounter`

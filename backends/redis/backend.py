@@ -15,8 +15,9 @@ from backends.redis.cluster import ClusterOfMasters
 from backends.redis.commands import Keys, pack
 from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.dialing import Access, dial, refuse_replica, warn_of_eviction
+from backends.redis.dialing import Access, dial, refuse_replica
 from backends.redis.entries import RedisEntryStore
+from backends.redis.inspection import Warnings, inspect, report
 from backends.redis.records import RedisRecordStore
 from backends.redis.replies import NOT_REDIS, check_done
 from backends.redis.sentinels import MasterBySentinels, Sentinels
@@ -47,6 +48,7 @@ class RedisBackend:
         self._keys = Keys(settings.prefix)
         self._wall_ms = clock.wall_ms
         self.clock_lead_seconds: float | None = None
+        self.warnings: Warnings = {}
         self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
         self.counters = RedisWindowCounter(self._topology, self._keys)
         self.records = RedisRecordStore(self._topology, self._keys)
@@ -58,6 +60,7 @@ class RedisBackend:
         with suppress(StoreFull):  # only puts are refused then
             check_done(await self._topology.call(name, pack("SET", name, "", "PX", _PING_TTL_MS)))
         self.clock_lead_seconds = await self._clock_lead_seconds()
+        await self._inspect()
 
     def apply(self, settings: AdapterSettings) -> bool:
         """Open connections stay open: Redis asks for credentials only at the start of one (D78)."""
@@ -72,6 +75,13 @@ class RedisBackend:
 
     async def close(self) -> None:
         await self._topology.close()
+
+    async def _inspect(self) -> None:
+        """Every time: operators and failovers change settings under open connections."""
+        can_be_isolated = self._url.layout is Layout.SENTINEL  # in a cluster such a master stops by itself
+        warnings = await inspect(await self._topology.masters(), can_be_isolated=can_be_isolated)
+        report(self.warnings, warnings)
+        self.warnings = warnings
 
     async def _clock_lead_seconds(self) -> float | None:
         asked_ms = self._wall_ms()
@@ -109,7 +119,7 @@ def _topology(
         return await dial(address, access())
 
     async def dial_at(address: Address) -> tuple[Address, Connection]:
-        return address, await dial(address, access(), warn_of_eviction)
+        return address, await dial(address, access())
 
     match url.layout:
         case Layout.STANDALONE:
@@ -132,7 +142,7 @@ def _by_sentinels(
     async def dial_master() -> tuple[Address, Connection]:
         address = await sentinels.find_master()
         try:
-            return address, await dial(address, access(), refuse_replica, warn_of_eviction)
+            return address, await dial(address, access(), refuse_replica)
         except BackendError as error:
             raise type(error)(f"the master: {error}") from None
 

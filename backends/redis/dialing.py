@@ -1,7 +1,6 @@
 """From an address to an open connection: TLS, credentials, database, and what is asked before it is used."""
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from socket import gaierror
@@ -12,10 +11,8 @@ from msgspec import Struct
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.redis.commands import pack
 from backends.redis.connection import LOST, Connection
-from backends.redis.replies import check_alive, error_of
+from backends.redis.replies import Facts, check_alive, error_of, facts_of
 from backends.redis.url import Address
-
-log = logging.getLogger("kvs.redis")
 
 DIAL_SECONDS = 1.0
 """Longer than a call may take: calls do not wait for it, and a server that comes back answers at once."""
@@ -54,17 +51,6 @@ async def refuse_replica(connection: Connection, _address: Address) -> None:
     """Sentinels may still name the old master, whose data may be older than what was written since (D98)."""
     if (await _info(connection, "replication")).get(b"role") == b"slave":
         raise BackendUnavailable("the sentinels name a replica, which is the master no longer or not yet")
-
-
-async def warn_of_eviction(connection: Connection, address: Address) -> None:
-    """Counters carry a time to live, so every policy but one may drop them and admit more than the limit."""
-    facts = await _info(connection, "memory")
-    policy = facts.get(b"maxmemory_policy", b"noeviction").decode(errors="replace")
-    if policy != "noeviction" and facts.get(b"maxmemory") != b"0":
-        log.warning(
-            "redis may evict counters and entries: maxmemory-policy should be noeviction",
-            extra={"fields": {"server": str(address), "policy": policy}},
-        )
 
 
 async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
@@ -109,12 +95,10 @@ async def _authenticate(connection: Connection, access: Access) -> None:
     check_alive(pong)
 
 
-async def _info(connection: Connection, section: str) -> dict[bytes, bytes]:
+async def _info(connection: Connection, section: str) -> Facts:
     """A section of INFO; nothing if this user may not ask."""
     try:
         info = await connection.send(pack("INFO", section))
     except hiredis.ReplyError:
         return {}
-    if not isinstance(info, bytes):
-        return {}
-    return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+    return facts_of(info)

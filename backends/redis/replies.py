@@ -120,6 +120,17 @@ def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
     return error_of(reply)
 
 
+Facts = dict[bytes, bytes]
+"""What INFO says, by name."""
+
+
+def facts_of(info: Any) -> Facts:
+    """The reply to INFO taken apart; nothing if it is none."""
+    if not isinstance(info, bytes):
+        return {}
+    return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+
+
 def check_done(reply: Any) -> None:
     """Raises BackendUnavailable unless a command was carried out: the reply to one is OK or a number."""
     if reply != b"OK" and type(reply) is not int:

@@ -57,6 +57,12 @@ STORE_DURATION = Metric(
     "kvs_store_duration_seconds", "histogram", "Calls of a store.", ("backend", "operation", "outcome")
 )
 DEPENDENCY_UP = Metric("kvs_dependency_up", "gauge", "1 while it answers.", ("dependency",))
+DEPENDENCY_WARNING = Metric(
+    "kvs_dependency_warning",
+    "gauge",
+    "1 while its settings endanger what is promised.",
+    ("dependency", "warning"),
+)
 CLOCK_SKEW = Metric("kvs_clock_skew_seconds", "gauge", "This clock minus the dependency's.", ("dependency",))
 CACHE_HITS = Metric("kvs_directory_cache_hits_total", "counter", "Tokens found in the cache.")
 CACHE_MISSES = Metric("kvs_directory_cache_misses_total", "counter", "Tokens read from the store.")

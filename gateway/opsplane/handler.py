@@ -63,8 +63,14 @@ class OpsHandler:
         dependencies = {
             name: "up" if is_up else "down" for name, is_up in self._health.dependencies().items()
         }
-        body = msgspec.json.encode({"status": status, "dependencies": dependencies})
-        return Answer(200 if status is Status.READY else 503, body)
+        told: dict[str, object] = {"status": status, "dependencies": dependencies}
+        held = {
+            name: sorted(each for each, holds in warnings.items() if holds)
+            for name, warnings in self._health.warnings().items()
+        }
+        if warnings := {name: each for name, each in held.items() if each}:
+            told["warnings"] = warnings
+        return Answer(200 if status is Status.READY else 503, msgspec.json.encode(told))
 
     async def _openapi(self) -> Answer:
         return Answer(200, self._api)

@@ -57,6 +57,22 @@ class Health:
         leads = {name: backend.clock_lead_seconds for name, backend in self._dependencies.items()}
         return {name: lead for name, lead in leads.items() if lead is not None and self._up[name]}
 
+    def warnings(self) -> dict[str, dict[str, bool]]:
+        """Of each dependency that is up, whether each warning holds of which something is known."""
+        return {
+            name: {str(warning): holds for warning, holds in backend.warnings.items()}
+            for name, backend in self._dependencies.items()
+            if self._up[name]
+        }
+
+    def warning_levels(self) -> dict[tuple[str, ...], float]:
+        """1 or 0 by dependency and warning."""
+        return {
+            (name, warning): float(holds)
+            for name, warnings in self.warnings().items()
+            for warning, holds in warnings.items()
+        }
+
     async def check(self) -> None:
         """Ping each store once; changes are logged."""
         errors = {backend: await _ping(backend) for backend in set(self._dependencies.values())}

@@ -106,6 +106,10 @@ class FaultyBackend:
     def clock_lead_seconds(self):
         return self._inner.clock_lead_seconds
 
+    @property
+    def warnings(self):
+        return self._inner.warnings
+
     def apply(self, settings) -> bool:
         return self._inner.apply(settings)
 

@@ -131,6 +131,7 @@ class RemoteBackend:
 
     name = "simulated"
     clock_lead_seconds = None
+    warnings = {}  # noqa: RUF012 - none
 
     def __init__(self, network: Network) -> None:
         self._network = network
