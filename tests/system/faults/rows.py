@@ -112,6 +112,30 @@ ROWS = (
         "http/test_places.py",
     ),
     _row(
+        "replies to changes of the directory are lost: the answer is what the change came to, or unknown",
+        "directory/test_lost_replies.py",
+        "controlplane/test_lost_replies.py",
+        "controlplane/test_audit.py",
+    ),
+    _row(
+        "a declaration disables the managed tokens of its app at once, and gives them back when it goes",
+        "replica/test_reload.py::test_while_an_app_is_declared_its_declaration_alone_counts",
+        "replica/test_reload.py::test_when_a_declaration_goes_what_was_managed_is_back",
+        "replica/test_reload.py::"
+        "test_no_cached_binding_outlives_a_reload_that_declares_its_app_even_if_the_store_is_down",
+    ),
+    _row(
+        "one corrupt record costs its own app alone, is named, and goes with the app",
+        "directory/test_corrupt.py",
+        "backends/redis/test_strange_data.py",
+        "backends/dynamodb/test_records.py",
+    ),
+    _row(
+        "what replicas write under remembered bindings of deleted tables is given back",
+        "directory/test_last_writes.py",
+        "directory/test_reclaiming.py",
+    ),
+    _row(
         "1,000 invented tokens of a role cost 100 reads, its real tokens work; who is refused is named",
         "directory/test_strangers.py",
         "controlplane/test_refusals.py",
