@@ -122,7 +122,7 @@ class RateLimitSettings(Section, frozen=True):
 
 
 class DirectorySettings(Section, frozen=True):
-    cache_ttl_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10
+    cache_ttl_seconds: Annotated[float, Meta(ge=0, le=3600)] = 60
     stale_ttl_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 600
     rotation_overlap_seconds: OverlapSeconds = 0
     max_tables: TableCount = 3

@@ -12,9 +12,12 @@ pages         lists of both, a page at a time
 directory     declared and managed apps side by side, as the control plane sees them
 remembering   for how long replicas remember bindings, and how they agree on it
 cache         bindings that are remembered, by token and by app
+freshness     when a remembered binding may be used
+lookups       lookups in flight, and changes at the same time
 reading       the two reads behind a lookup
 bindings      declared and managed apps side by side, as the data plane sees them: lookups and their cache
 strangers     a bound on what invented tokens cost
+feed          what other replicas have changed, told to the bindings
 reclaiming    the space of deleted tables, given back in the background
 parts         all of these, put together
 """

@@ -2,27 +2,14 @@
 
 A lookup reads the token's pointer and then the app's document. A token never changes its app, so a binding
 that was cached costs one read of the document when it is looked up again, and nothing is decoded unless
-the document has another version. Concurrent lookups of one token are one (single flight).
+the document has another version.
 
-Changes that are made through this replica are in effect when their call returns; those of other
-replicas within `Remembering.fresh_ms`. The race to be excluded is a lookup that read the document before the
-change and finishes after it: it must neither answer a call that began after the change, nor be cached.
-
-- Every change counts `_changes` up and notes the count under its app environment, in `_changed_at`. A lookup
-  notes the count before it reads. If its app was changed since, it may have read what was there before
-  and is made again (for the calls that have waited for it, too).
-- Which app a lookup is about is not known before it ends. So a change detaches all lookups in flight: no
-  later call joins one, and none of them is cached. Lookups of other apps still answer those who
-  wait for them; they cost one more lookup later.
-
-While the store is down, a cached binding is used until `stale_ms` after it would have been looked up, and
-the store is asked once a second per token. So a change that failed only expires the bindings of its app:
-it may have been applied, therefore the store is asked first; it may be the store that is down, and
-then a failed change must not end what is served without one. A record that is corrupt is no outage: its app
-is refused, whatever was cached (D135).
+Changes that are made through this replica are in effect when their call returns; those of other replicas
+once the feed has told them. When a binding has to be looked up again is judged by `freshness`, how a lookup
+and a change at the same time get along by `lookups`. A record that is corrupt is no outage: its app is
+refused, whatever was cached (D135).
 """
 
-import asyncio
 from contextlib import suppress
 
 from cachetools import LRUCache
@@ -34,6 +21,8 @@ from backends.interface import RecordStore
 from gateway.directory.cache import BindingCache, CachedBinding
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.declared import DeclaredApps
+from gateway.directory.freshness import Freshness
+from gateway.directory.lookups import IsCurrent, Lookups
 from gateway.directory.reading import BindingReader
 from gateway.directory.remembering import Remembering
 from gateway.directory.strangers import Strangers
@@ -43,9 +32,7 @@ from gateway.domain.model import Binding, Environment
 
 _CACHED_BINDINGS = 100_000
 _CACHED_UNKNOWN = 10_000
-_RETRY_MS = 1000
-_MAX_LOOKUPS = 3
-"""Of one call: an app that is changed without pause must not keep it waiting for ever."""
+_CORRUPT_MS = 1000
 
 
 class CacheCounts(Struct):
@@ -77,10 +64,9 @@ class CachedBindings:
         self._cache = BindingCache(_CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._corrupt_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
-        self._lookups: dict[bytes, asyncio.Task[Binding | None]] = {}
+        self._lookups = Lookups(self._look_up)
         self._strangers = Strangers(clock.monotonic_ms)
-        self._changes = 0
-        self._changed_at: dict[Environment, int] = {}
+        self.freshness = Freshness(remembering, clock)
         self.counts = CacheCounts()
 
     def __len__(self) -> int:
@@ -96,7 +82,7 @@ class CachedBindings:
         if binding is not None:
             return binding
         cached = self._cache.get(digest)
-        if cached is not None and self._clock.monotonic_ms() < cached.fresh_until_ms:
+        if cached is not None and self.freshness.is_fresh(cached):
             self.counts.hits += 1
             return self._unless_void(cached.binding)
         if cached is not None:
@@ -106,19 +92,31 @@ class CachedBindings:
         return self._unless_void(await self._resolve_new(digest, caller))
 
     def invalidate(self, environment: Environment) -> None:
-        """Drop what is cached of an app environment: it was changed through this replica, just now."""
-        self._cache.invalidate(environment)
-        self._detach_lookups(environment)
+        """An app was changed: use nothing more that is cached of it, even if the store cannot be asked.
+
+        It stays in the cache, so that its tokens are not taken for invented ones (D155).
+        """
+        for cached in self._cache.of(environment):
+            self.freshness.invalidate(cached)
+        self._lookups.note_change(environment)
+
+    def forget_unknown(self, digest: bytes) -> None:
+        """A token was made or removed."""
+        self._unknown_until_ms.pop(digest, None)
+        self._lookups.forget(digest)
 
     def expire(self, environment: Environment) -> None:
-        """Look up what is cached of an app environment before it is used: a change of it failed here."""
-        self._cache.expire(environment)
-        self._detach_lookups(environment)
+        """A change of an app failed here, and may have been applied: look up what is cached before use."""
+        for cached in self._cache.of(environment):
+            self.freshness.expire(cached)
+        self._lookups.note_change(environment)
 
-    def _detach_lookups(self, environment: Environment) -> None:
-        self._changes += 1
-        self._changed_at[environment] = self._changes
-        self._lookups.clear()
+    def confirm(self, as_of_ms: int, *, is_complete: bool) -> None:
+        """The feed has told every change that was made before `as_of_ms`, or cannot say whether it has."""
+        self.freshness.confirm(as_of_ms, is_complete=is_complete)
+        if not is_complete:
+            self._unknown_until_ms.clear()
+            self._lookups.note_changes()
 
     def _unless_void(self, binding: Binding | None) -> Binding | None:
         """None for a token that has ended, and while its app is declared: that alone counts then (D131)."""
@@ -149,49 +147,27 @@ class CachedBindings:
         if self._corrupt_until_ms.get(digest, 0) > now_ms:
             raise AuthUnavailable
         try:
-            return await self._look_up_current(digest)
+            return await self._lookups.current(digest)
         except CorruptRecord as error:
             self._cache.pop(digest, None)
-            self._corrupt_until_ms[digest] = now_ms + _RETRY_MS
+            self._corrupt_until_ms[digest] = now_ms + _CORRUPT_MS
             raise AuthUnavailable from error
         except BackendError as error:
             cached = self._cache.get(digest)  # again: it may have been invalidated meanwhile
-            if cached is None or cached.stale_until_ms <= now_ms:
+            if cached is None or not self.freshness.outlives_outage(cached):
                 raise AuthUnavailable from error
-            cached.fresh_until_ms = min(now_ms + _RETRY_MS, cached.stale_until_ms)
             self.counts.stale += 1
             return cached.binding
 
-    async def _look_up_current(self, digest: bytes) -> Binding | None:
-        """The binding as the store has it, made after every change of its app that is known here."""
-        for _ in range(_MAX_LOOKUPS):
-            changes = self._changes
-            binding = await self._join_lookup(digest)
-            if binding is None or self._changed_at.get(binding.environment, 0) <= changes:
-                break
+    async def _look_up(self, digest: bytes, is_current: IsCurrent) -> Binding | None:
+        """Read a binding and cache it, unless a change came in between."""
+        self.counts.misses += 1
+        may_remember = await self._may_remember()
+        began_ms = self._clock.monotonic_ms()
+        version, binding = await self._reader.read(digest, self._cache.get(digest))
+        if may_remember and is_current():
+            self._remember(digest, version, binding, began_ms)
         return binding
-
-    async def _join_lookup(self, digest: bytes) -> Binding | None:
-        """The lookup of this token that is in flight, or a new one; it outlives a call that is cancelled."""
-        lookup = self._lookups.get(digest)
-        if lookup is None:
-            self.counts.misses += 1
-            lookup = self._lookups[digest] = asyncio.create_task(self._look_up_and_cache(digest))
-        return await asyncio.shield(lookup)
-
-    async def _look_up_and_cache(self, digest: bytes) -> Binding | None:
-        """Caches nothing if a change detached this lookup: another one may be in its place by then."""
-        lookup = asyncio.current_task()
-        try:
-            may_remember = await self._may_remember()
-            began_ms = self._clock.monotonic_ms()
-            version, binding = await self._reader.read(digest, self._cache.get(digest))
-            if may_remember and self._lookups.get(digest) is lookup:
-                self._put(digest, version, binding, began_ms)
-            return binding
-        finally:
-            if self._lookups.get(digest) is lookup:
-                del self._lookups[digest]
 
     async def _may_remember(self) -> bool:
         """Whether whoever reclaims knows for how long this replica does (D134)."""
@@ -200,12 +176,9 @@ class CachedBindings:
                 await self._remembering.agree()
         return self._remembering.is_agreed
 
-    def _put(self, digest: bytes, version: str, binding: Binding | None, began_ms: int) -> None:
-        """Times count from before the store was asked: a process that was stopped meanwhile adds none."""
-        fresh_until_ms = began_ms + self._remembering.fresh_ms
-        stale_until_ms = fresh_until_ms + self._remembering.stale_ms
+    def _remember(self, digest: bytes, version: str, binding: Binding | None, began_ms: int) -> None:
         if binding is None:
             self._cache.pop(digest, None)
-            self._unknown_until_ms[digest] = fresh_until_ms
+            self._unknown_until_ms[digest] = began_ms + self._remembering.fresh_ms
         else:
-            self._cache[digest] = CachedBinding(binding, version, fresh_until_ms, stale_until_ms)
+            self._cache[digest] = self.freshness.looked_up(binding, version, began_ms)

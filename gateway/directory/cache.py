@@ -1,26 +1,28 @@
-"""The cache of bindings: bounded, found by token digest and dropped by app environment."""
+"""The cache of bindings: bounded, found by token digest and by app environment."""
 
-from cachetools import LRUCache
+from collections.abc import Iterator
+
+from cachetools import FIFOCache
 from msgspec import Struct
 
 from gateway.domain.model import Binding, Environment
 
 
 class CachedBinding(Struct):
-    """A binding as the store's record of `version` gave it. Times are monotonic.
-
-    It is used until `fresh_until_ms` and looked up again before it is used after that; while the
-    store is down it is used until `stale_until_ms`.
-    """
+    """A binding as the store's record of `version` gave it; `gateway.directory.freshness` judges it."""
 
     binding: Binding
     version: str
+    epoch: int
+    vouched_for_ms: int
+    """When the store vouched for it: at its lookup, or by the feed, before it expired."""
     fresh_until_ms: int
-    stale_until_ms: int
+    is_vouched_for: bool = True
+    """Whether the feed, as long as it speaks, vouches for it."""
 
 
-class BindingCache(LRUCache[bytes, CachedBinding]):
-    """Bindings by token digest; the least recently used one makes room.
+class BindingCache(FIFOCache[bytes, CachedBinding]):
+    """Bindings by token digest; the oldest one makes room.
 
     A change names an app, not its tokens, so an index holds the digests of each environment.
     """
@@ -29,18 +31,10 @@ class BindingCache(LRUCache[bytes, CachedBinding]):
         super().__init__(size)
         self._digests: dict[Environment, set[bytes]] = {}
 
-    def invalidate(self, environment: Environment) -> None:
-        """Use no binding of an app environment any more, whatever the store says or does not say.
-
-        They stay, so that their tokens are still known to be none of those that are invented (D155).
-        """
+    def of(self, environment: Environment) -> Iterator[CachedBinding]:
+        """Every binding of an app environment."""
         for digest in self._digests.get(environment, ()):
-            self[digest].fresh_until_ms = self[digest].stale_until_ms = 0
-
-    def expire(self, environment: Environment) -> None:
-        """Let every binding of an app environment be looked up before it is used again."""
-        for digest in self._digests.get(environment, ()):
-            self[digest].fresh_until_ms = 0
+            yield self[digest]
 
     def __setitem__(self, digest: bytes, cached: CachedBinding) -> None:
         super().__setitem__(digest, cached)

@@ -8,6 +8,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
+from gateway.directory.feed import FeedFollower
 from gateway.directory.managed import ManagedApps
 from gateway.directory.pages import DirectoryPages
 from gateway.directory.reclaiming import Reclaimer
@@ -27,6 +28,7 @@ class DirectoryParts(Struct, frozen=True):
     bindings: CachedBindings
     directory: Directory
     pages: DirectoryPages
+    feed: FeedFollower
     corrupt: CorruptRecords
     remembering: Remembering
     reclaimer: Reclaimer
@@ -58,6 +60,7 @@ def directory_parts(
         bindings,
         Directory(declared, managed, bindings),
         DirectoryPages(declared, records, corrupt),
+        FeedFollower(records, bindings, clock),
         corrupt,
         remembering,
         Reclaimer(records, entries, corrupt, remembering, clock),

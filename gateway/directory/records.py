@@ -125,6 +125,22 @@ def app_name(environment: Environment) -> str:
     return f"{APPS}{environment}"
 
 
+def environment_in(name: str) -> Environment | None:
+    """The app environment whose document has this name; None for other names."""
+    parts = name.removeprefix(APPS).split("/")
+    return Environment(*parts) if name.startswith(APPS) and len(parts) == 3 else None
+
+
+def token_digest_in(name: str) -> bytes | None:
+    """The digest of the token whose pointer has this name; None for other names."""
+    if not name.startswith(TOKENS):
+        return None
+    try:
+        return bytes.fromhex(name.removeprefix(TOKENS))
+    except ValueError:
+        return None
+
+
 def token_name(sha256: str) -> str:
     """The record's name."""
     return f"{TOKENS}{sha256}"

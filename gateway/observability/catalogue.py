@@ -71,6 +71,14 @@ CACHE_WITHHELD = Metric(
     "kvs_directory_cache_withheld_total", "counter", "Tokens not read for callers who invent them."
 )
 CACHE_ENTRIES = Metric("kvs_directory_cache_entries", "gauge", "Tokens in the cache.")
+FEED_SILENT = Metric(
+    "kvs_directory_feed_silent_seconds", "gauge", "Since the feed of changes has answered last."
+)
+FEED_GAPS = Metric(
+    "kvs_directory_feed_gaps_total",
+    "counter",
+    "Times the feed could not tell everything; once at the start.",
+)
 CORRUPT_RECORDS = Metric(
     "kvs_directory_corrupt_records", "gauge", "Records that cannot be read; the log has their names."
 )

@@ -16,6 +16,7 @@ Start = Callable[[], Background]
 """Starts a loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
+_FEED_SECONDS = 1.0
 _TEND_SECONDS = 15.0
 _TEND_REST_SECONDS = 0.5
 
@@ -33,6 +34,11 @@ def report(error: Exception) -> None:
 def health_checks(health: Health) -> Start:
     """Ping every store."""
     return every(_HEALTH_SECONDS, health.check)
+
+
+def following_changes(directory: DirectoryParts) -> Start:
+    """Ask the directory what was changed."""
+    return every(_FEED_SECONDS, directory.feed.follow)
 
 
 def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:

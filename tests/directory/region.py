@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from backends.errors import BackendUnavailable
-from backends.interface import Keyspace, NamedRecord, Record
+from backends.interface import Changes, Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from backends.walking import walk
@@ -94,6 +94,13 @@ class Records:
         while self._late:
             await self._inner.swap(*self._late.pop())
 
+    async def changes(self, position: str | None) -> Changes:
+        self._step()
+        await self._let_others_run()
+        changes = await self._inner.changes(position)
+        await self._let_others_run()
+        return changes
+
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         self._step()
         return await self._inner.page(prefix, after=after, limit=limit)
@@ -126,6 +133,7 @@ class Replica:
         self.bindings, self.directory = parts.bindings, parts.directory
         self.corrupt, self.reclaimer = parts.corrupt, parts.reclaimer
         self.pages = parts.pages
+        self.feed = parts.feed
         self._remembering = parts.remembering
         if bindings is not None:
             self.bindings = self.directory._bindings = bindings

@@ -152,8 +152,8 @@ async def test_the_directory_cache_shows_what_it_served_while_the_store_was_down
     await gateway.manage("PUT", APP, {"type": "api"})
     token = (await gateway.manage("POST", f"{APP}/services/kvs/tables", {"name": "t"})).json["token"]
     await gateway.get("k", token=token)
-    gateway.faults.fail = {"read"}
-    gateway.clock.advance(10_000)
+    gateway.faults.fail = {"read", "changes"}
+    gateway.clock.advance(60_000)
     assert (await gateway.get("k", token=token)).status == 200
     assert total(await scrape(gateway), "kvs_directory_cache_stale_total") == 1
 

@@ -1,0 +1,44 @@
+"""Follows the feed of changes: what another replica has changed is in force here within two seconds.
+
+At rest this is all that a replica asks of the directory, whatever the number of apps.
+"""
+
+from backends.clock import Clock
+from backends.errors import BackendError
+from backends.interface import RecordStore
+from gateway.directory.bindings import CachedBindings
+from gateway.directory.records import environment_in, token_digest_in
+
+
+class FeedFollower:
+    """Asks for the changes since its last question, and tells the cached bindings."""
+
+    def __init__(self, records: RecordStore, bindings: CachedBindings, clock: Clock) -> None:
+        self._records = records
+        self._bindings = bindings
+        self._now_ms = clock.monotonic_ms
+        self._position: str | None = None
+        self._answered_ms = self._now_ms()
+        self.gaps = 0
+        """How often the feed could not say what was changed."""
+
+    @property
+    def silent_seconds(self) -> float:
+        """Since it was asked what it has answered last, or since the start."""
+        return (self._now_ms() - self._answered_ms) / 1000
+
+    async def follow(self) -> None:
+        """One question. Where it fails, the bindings notice that the feed is silent."""
+        asked_at_ms = self._now_ms()
+        try:
+            changes = await self._records.changes(self._position)
+        except BackendError:
+            return  # told by the log and the metrics of the stores
+        for name in changes.names:
+            if (environment := environment_in(name)) is not None:
+                self._bindings.invalidate(environment)
+            elif (digest := token_digest_in(name)) is not None:
+                self._bindings.forget_unknown(digest)
+        self._bindings.confirm(asked_at_ms, is_complete=changes.is_complete)
+        self.gaps += not changes.is_complete
+        self._position, self._answered_ms = changes.position, asked_at_ms

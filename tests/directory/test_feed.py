@@ -1,0 +1,251 @@
+"""What the feed of changes tells a replica, and what holds when it does not. Two replicas share one store."""
+
+import asyncio
+
+import pytest
+
+from backends.interface import MAX_CHANGES
+from gateway.directory.freshness import SILENCE_MS
+from gateway.domain.errors import AuthUnavailable
+from gateway.domain.model import Environment
+from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS, Fate
+from tests.directory.test_staleness import REVOCATIONS, _may_use, _rotate, _suspend
+
+HOURS_MS = 24 * 3_600_000
+
+
+async def _pass(region, replica, seconds: int) -> None:
+    """Time passes, and the replica asks the feed once a second."""
+    for _ in range(seconds):
+        await replica.feed.follow()
+        region.clock.advance(1000)
+    await replica.feed.follow()
+
+
+@pytest.fixture
+async def following(region, other):
+    """The other replica, which has begun to follow."""
+    await _pass(region, other, 1)
+    return other
+
+
+@pytest.mark.parametrize("revoke", [*REVOCATIONS, _suspend])
+async def test_a_revoked_token_is_refused_elsewhere_once_the_feed_was_asked(replica, following, revoke):
+    token = await replica.create()
+    assert await _may_use(following, token)
+    await revoke(replica)
+    await following.feed.follow()
+    assert not await _may_use(following, token)
+
+
+async def test_a_known_token_is_never_read_again_while_the_feed_speaks(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    assert await following.knows(token)
+    region.faults.calls.clear()
+    for _ in range(100):
+        await _pass(region, following, 1)
+        assert await following.knows(token)
+    assert region.faults.count("read") == 0
+
+
+async def test_at_rest_a_replica_asks_one_thing_a_second(region, replica, following):
+    for number in range(50):
+        environment = Environment("acme", f"app-{number}", "production")
+        await replica.register(environment)
+        await following.knows(await replica.create("t", environment))
+    await _pass(region, following, 1)
+    region.faults.calls.clear()
+    await _pass(region, following, 10)
+    assert {operation for operation, _ in region.faults.calls} == {"changes"}
+    assert len(region.faults.calls) == 11
+
+
+async def test_a_change_of_one_app_leaves_others_alone(region, replica, following):
+    blog = Environment("acme", "blog", "production")
+    await replica.register(blog)
+    token = await replica.create("posts", blog)
+    await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    region.faults.calls.clear()
+    await replica.rotate()
+    await following.feed.follow()
+    region.faults.calls.clear()
+    assert await following.knows(token)
+    assert region.faults.calls == []
+
+
+async def test_when_the_feed_is_silent_a_token_is_read_again_after_the_cache_time(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await following.feed.follow()
+    region.faults.fail = {"changes"}
+    await replica.rotate()
+    await _pass(region, following, 1)
+    assert await following.knows(token)
+    region.clock.advance(CACHE_TTL_MS - 1000)
+    assert not await following.knows(token)
+
+
+async def test_a_token_that_was_known_for_long_is_read_again_as_soon_as_the_feed_is_silent(
+    region, replica, following
+):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, CACHE_TTL_MS // 1000)
+    region.faults.fail = {"changes"}
+    await replica.rotate()
+    region.clock.advance(SILENCE_MS - 1)
+    await following.feed.follow()
+    assert await following.knows(token)
+    region.clock.advance(1)
+    assert not await following.knows(token)
+
+
+async def test_a_replica_that_was_stopped_trusts_nothing_that_the_feed_has_not_vouched_for_since(
+    region, replica, following
+):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, 20)
+    await replica.rotate()
+    region.clock.advance(HOURS_MS)
+    assert not await following.knows(token)
+
+
+async def test_a_feed_that_may_have_lost_changes_makes_every_binding_be_read_again(
+    region, replica, following
+):
+    tokens = [await replica.create()]
+    assert await following.knows(tokens[0])
+    await replica.rotate()
+    elsewhere = Environment("acme", "blog", "production")
+    await replica.register(elsewhere)
+    for _ in range(MAX_CHANGES):
+        await replica.directory.suspend(elsewhere)
+    await following.feed.follow()
+    assert not await following.knows(tokens[0])
+
+
+async def test_the_first_answer_of_the_feed_says_nothing_of_what_was_known_before(region, replica, other):
+    """It says where the feed is, not what was changed before."""
+    token = await replica.create()
+    assert await other.knows(token)
+    await replica.rotate()
+    await other.feed.follow()
+    assert not await other.knows(token)
+
+
+async def test_an_outage_is_bridged_from_when_the_feed_spoke_last(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, 3600)
+    region.faults.fail = {"*"}
+    region.clock.advance(CACHE_TTL_MS + STALE_TTL_MS - 1)
+    assert await following.knows(token)
+    region.clock.advance(1)
+    with pytest.raises(AuthUnavailable):
+        await following.knows(token)
+
+
+async def test_an_outage_right_after_the_feed_has_lost_changes_is_bridged_too(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, 3600)
+    for _ in range(MAX_CHANGES + 1):
+        await region.backend.records.swap("other/record", b"1", await _version(region, "other/record"))
+    await following.feed.follow()
+    region.faults.fail = {"*"}
+    region.clock.advance(STALE_TTL_MS)
+    assert await following.knows(token)
+
+
+async def _version(region, name: str) -> str | None:
+    record = await region.memory.records.read(name)
+    return None if record is None else record.version
+
+
+@pytest.mark.parametrize("revoke", REVOCATIONS)
+async def test_what_was_revoked_stays_revoked_in_an_outage(region, replica, following, revoke):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await revoke(replica)
+    await following.feed.follow()
+    region.faults.fail = {"*"}
+    with pytest.raises(AuthUnavailable):
+        await following.knows(token)
+
+
+async def test_a_change_whose_outcome_is_unknown_is_asked_for_although_the_feed_speaks(region, replica):
+    token = await replica.create()
+    await replica.knows(token)
+    await _pass(region, replica, 2)
+    replica.records.next_fate = lambda _: Fate.REQUEST_LOST
+    with pytest.raises(Exception, match="lost"):
+        await replica.rotate()
+    replica.records.next_fate = lambda _: Fate.DONE
+    await _pass(region, replica, 1)
+    region.faults.calls.clear()
+    assert await replica.knows(token)
+    assert region.faults.count("read") == 1
+
+
+async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was_asked(
+    region, replica, following, monkeypatch
+):
+    token = await replica.create()
+    await replica.directory.delete_table(SHOP, "sessions")
+    assert not await following.knows(token)
+    monkeypatch.setattr("gateway.directory.managed.new_token", lambda: token)
+    await replica.create()
+    assert not await following.knows(token)
+    await following.feed.follow()
+    assert await following.knows(token)
+
+
+async def test_a_lookup_on_its_way_when_the_feed_tells_of_a_change_is_not_kept(region, replica, following):
+    token = await replica.create()
+    following.records.release_reads.clear()
+    lookup = asyncio.create_task(following.knows(token))
+    await following.records.read_done.wait()
+    await replica.rotate()
+    await following.feed.follow()
+    following.records.release_reads.set()
+    await lookup
+    assert not await following.knows(token)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_whatever_the_timing_no_call_after_an_answer_of_the_feed_sees_the_old_truth(
+    region, replica, seed
+):
+    slow = region.replica(seed=seed)
+    await slow.feed.follow()
+    for _ in range(10):
+        token = await replica.create("t")
+        calls = [asyncio.create_task(slow.knows(token)) for _ in range(5)]
+        await asyncio.sleep(0)
+        await replica.directory.delete_table(SHOP, "t")
+        calls += [asyncio.create_task(slow.knows(token)) for _ in range(5)]
+        await slow.feed.follow()
+        assert not await slow.knows(token)
+        await asyncio.gather(*calls)
+        assert not await slow.knows(token)
+
+
+async def test_an_unknown_name_in_the_feed_is_no_harm(region, replica, following):
+    for name in ("app/a", "app/a/b/c/d", "token/none", "token/", "else", ""):
+        await region.memory.records.swap(f"{name}", b"1", None)
+    token = await replica.create()
+    await following.feed.follow()
+    assert await following.knows(token)
+    await _rotate(replica)
+    await following.feed.follow()
+    assert not await following.knows(token)
