@@ -124,7 +124,7 @@ def control(data: bytes) -> None:
         sent = parse_object(content)
         name = checked_name(sent.get("name"), TableName)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
-        limit = ControlCall((), "", sent).integer("minute_limit", CallsPerMinute)
+        limit = ControlCall((), "", sent, audit={}).integer("minute_limit", CallsPerMinute)
         assert limit is None or 1 <= limit <= 1_000_000_000
 
 
