@@ -49,7 +49,7 @@ from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
 from gateway.replica.background import dropping_idle_rows, following_changes, health_checks, tending
 from gateway.replica.drain import Drain
-from gateway.replica.reload import Apply, Reload
+from gateway.replica.reload import Prepared, Reload
 from gateway.replica.run import Replica, within_limits
 from gateway.replica.stores import Stores
 
@@ -174,7 +174,7 @@ class DataPlane:
         metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
-    def prepare(self, settings: Settings) -> Apply:
+    def prepare(self, settings: Settings) -> Prepared:
         """Policies of layers 1 and 2, and the certificate."""
         caller, token = caller_policy(settings, self._clock), token_policy(settings, self._bindings)
         context = self.certificate.read() if self.certificate else None
@@ -184,7 +184,7 @@ class DataPlane:
                 self.certificate.show(context)
             self.pipeline.replace_policies(caller, token)
 
-        return apply
+        return Prepared(apply)
 
 
 class ControlPlane:
@@ -208,7 +208,7 @@ class ControlPlane:
         self.service = Service(self.handler.handle, shared.edge, clock)
         shared.metrics.watch_all(catalogue.CONTROL_REQUESTS, lambda: self.handler.counted)
 
-    def prepare(self, settings: Settings) -> Apply:
+    def prepare(self, settings: Settings) -> Prepared:
         """Control tokens, the issuer of credentials, and declared apps."""
         issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
 
@@ -217,7 +217,7 @@ class ControlPlane:
             self.credentials.issuer = issuer
             self.directory.declare(declared)
 
-        return apply
+        return Prepared(apply, declared.release)
 
 
 class OpsPlane:

@@ -18,13 +18,6 @@ _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or 
 
 def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     """The tree as a value of `kind`. Mistakes go to `problems`; None stands for what cannot be used."""
-    try:
-        return msgspec.convert(tree, kind)
-    except msgspec.ValidationError:
-        return _walk(kind, tree, path, problems)
-
-
-def _walk(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if tree is None and NoneType in kinds:
         return None
@@ -106,8 +99,19 @@ def _decode_list(kind: Any, bare: Any, tree: Any, path: str, problems: Problems)
         problems.add(path, f"expected at least {limits.min_length}")
     (item,) = get_args(bare)
     before = len(problems.found)
-    items = [decode(item, value, f"{path}[{index}]", problems) for index, value in enumerate(tree)]
+    items = [_decode_item(item, value, path, index, problems) for index, value in enumerate(tree)]
     return None if len(problems.found) > before else items
+
+
+def _decode_item(kind: Any, tree: Any, path: str, index: int, problems: Problems) -> Any:
+    """By msgspec if nothing is wrong, because there may be many.
+
+    One at a time: msgspec keeps the interpreter to itself, so that a whole list would hold up the event loop.
+    """
+    try:
+        return msgspec.convert(tree, kind)
+    except msgspec.ValidationError:
+        return decode(kind, tree, f"{path}[{index}]", problems)
 
 
 def _decode_mapping(bare: Any, tree: Any, path: str, problems: Problems) -> Any:

@@ -22,9 +22,18 @@ class DeclaredApps:
             for table in app.tables
         }
 
-    def replace(self, others: "DeclaredApps") -> None:
-        """Hold what `others` hold, from the next lookup on."""
-        self.__dict__.update(others.__dict__)
+    def exchange(self, others: "DeclaredApps") -> None:
+        """Hold what `others` hold, and they what these held, from the next lookup on."""
+        self.__dict__, others.__dict__ = others.__dict__, self.__dict__
+
+    def release(self) -> None:
+        """Give back what nobody looks up any more, one by one, so that other threads get their turn."""
+        while self._ordered:
+            self._ordered.pop()
+        while self._apps:
+            self._apps.popitem()
+        while self.bindings:
+            self.bindings.popitem()
 
     def find(self, environment: Environment) -> AppRecord | None:
         """The declared app, if it is one."""

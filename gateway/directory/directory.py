@@ -26,7 +26,7 @@ class Directory:
 
     def declare(self, apps: DeclaredApps) -> None:
         """Hold these declared apps in place of the former ones."""
-        self._declared.replace(apps)
+        self._declared.exchange(apps)
         self.on_change()
 
     async def find(self, environment: Environment) -> AppRecord:

@@ -7,11 +7,15 @@ opened before (D76). A file that is broken changes nothing.
 """
 
 import asyncio
+import gc
 import logging
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from backends.background import Background
 from backends.clock import Clock
@@ -32,22 +36,44 @@ _RELOADED = ("signature", "control", "apps")
 _STORES = ("store", "counters")
 _LOOK_SECONDS = 1.0
 
-Apply = Callable[[], None]
+_SWITCH_SECONDS = 0.001
+"""How long the thread that reads many apps may keep the interpreter from the event loop (D167)."""
+
+
+def _nothing() -> None:
+    pass
+
+
+class Prepared(Struct, frozen=True):
+    """`apply` takes effect between two calls; then `release` gives back, in a thread, what was replaced."""
+
+    apply: Callable[[], None]
+    release: Callable[[], None] = _nothing
 
 
 class Part(Protocol):
     """What follows the settings."""
 
-    def prepare(self, settings: Settings) -> Apply:
-        """Build what these settings ask for, for the returned function to apply between two calls.
+    def prepare(self, settings: Settings) -> Prepared:
+        """Build what these settings ask for.
 
         Runs in a thread, as many declared apps take long: it changes nothing that is in use.
         """
         ...
 
 
+class PreparedReload(Struct, frozen=True):
+    """All parts together; `apply` tells which sections differ and need a restart."""
+
+    apply: Callable[[], list[str]]
+    release: Callable[[], None]
+
+
 class Reload:
-    """Applies changed settings to a running replica. `settings` are those in use."""
+    """Applies changed settings to a running replica. `settings` are those in use, but for the apps.
+
+    Apps are many, and what was made of them is in the directory.
+    """
 
     def __init__(
         self,
@@ -58,7 +84,8 @@ class Reload:
         metrics: ServiceMetrics,
         clock: Clock,
     ) -> None:
-        self._use(settings)
+        self.settings = msgspec.structs.replace(settings, apps=[])
+        warn_of_dangers(settings)
         self._parts = parts
         self._stores = stores
         self._clock = clock
@@ -70,8 +97,10 @@ class Reload:
     async def run(self, file: ConfigurationFile) -> None:
         """Read the file and apply it. Its mistakes are logged and change nothing."""
         try:
-            apply = await asyncio.to_thread(lambda: self.prepare(file.load()))
-            needs_restart = apply()
+            with _giving_way():
+                prepared = await asyncio.to_thread(lambda: self.prepare(file.load()))
+                needs_restart = prepared.apply()
+                await asyncio.to_thread(prepared.release)
         except InvalidConfiguration as error:
             self._fail(error.report)
         except UnusableCertificate:
@@ -83,41 +112,62 @@ class Reload:
             self._succeeded, self._succeeded_at_ms = True, self._clock.wall_ms()
             log.info("the configuration was reloaded", extra={"fields": {"needs_restart": needs_restart}})
 
-    def prepare(self, read: Settings) -> Callable[[], list[str]]:
-        """Returns what applies the settings and tells which sections differ and need a restart.
+    def prepare(self, read: Settings) -> "PreparedReload":
+        """What applies the settings. Raises InvalidConfiguration or UnusableCertificate.
 
-        Raises InvalidConfiguration or UnusableCertificate.
+        The list of apps in `read` is used up: it is given back one by one, so that nobody waits for that.
         """
         changes = {section: getattr(read, section) for section in _RELOADED}
         settings = msgspec.structs.replace(self.settings, **changes)
         problems = Problems()
         find_contradictions(settings, problems)
         problems.raise_any()
-        prepared = [part.prepare(settings) for part in self._parts]
+        parts = [part.prepare(settings) for part in self._parts]
+        warn_of_dangers(settings)
+        while settings.apps:
+            settings.apps.pop()
 
         def apply() -> list[str]:
-            for apply_part in prepared:
-                apply_part()
-            self._use(settings)
+            for part in parts:
+                part.apply()
+            self.settings = settings
             return self._needs_restart(read)
 
-        return apply
+        def release() -> None:
+            for part in parts:
+                part.release()
 
-    def _use(self, settings: Settings) -> None:
-        self.settings = settings
-        warn_of_dangers(settings)
+        return PreparedReload(apply, release)
 
     def _needs_restart(self, read: Settings) -> list[str]:
         applied = _STORES if self._stores.apply(read) else ()
         return [
             section
             for section in Settings.__struct_fields__
-            if section not in applied and getattr(read, section) != getattr(self.settings, section)
+            if section not in (*_RELOADED, *applied)
+            and getattr(read, section) != getattr(self.settings, section)
         ]
 
     def _fail(self, problems: list[dict[str, str]]) -> None:
         self._succeeded = False
         log.error("the configuration is not reloaded", extra={"fields": {"problems": problems}})
+
+
+@contextmanager
+def _giving_way() -> Iterator[None]:
+    """While a thread makes many objects it often gives way to the event loop, nothing is collected (D167).
+
+    A collection would look at all of them at once. What has come to stay is exempt from later ones (D135).
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+        sys.setswitchinterval(before)
 
 
 class FileWatch:

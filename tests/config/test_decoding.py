@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.decoding import _walk, decode
+from gateway.config import decoding
+from gateway.config.decoding import decode
 from gateway.config.interpolation import Interpolated
 from gateway.config.problems import Problems
 from gateway.config.settings import Settings
@@ -41,8 +42,14 @@ SECTIONS = st.dictionaries(
 def both(tree: object) -> None:
     quickly, slowly = Problems(), Problems()
     decoded = decode(Settings, tree, "", quickly)
-    assert decoded == _walk(Settings, tree, "", slowly)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "_decode_item", walk_item)
+        assert decoded == decode(Settings, tree, "", slowly)
     assert quickly.found == slowly.found
+
+
+def walk_item(kind, tree, path, index, problems):
+    return decode(kind, tree, f"{path}[{index}]", problems)
 
 
 @given(SECTIONS)

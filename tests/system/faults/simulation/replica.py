@@ -1,5 +1,7 @@
 """One real gateway without sockets: built, served, drained and crashed inside a simulation."""
 
+from msgspec.structs import replace
+
 from gateway.app import App, build_app
 from gateway.config.settings import Settings
 from gateway.http.connection import Connection
@@ -22,7 +24,8 @@ class _NoSockets:
 class SimulatedReplica:
     """Use `start`. `charged` counts the answers to its charged calls; `uncertain` those nobody waited for."""
 
-    def __init__(self, app: App, clock: SimulatedClock, network: Network) -> None:
+    def __init__(self, app: App, settings: Settings, clock: SimulatedClock, network: Network) -> None:
+        self._settings = settings
         self.app, self.clock, self.network = app, clock, network
         self.charged = 0
         self.uncertain = 0
@@ -38,7 +41,7 @@ class SimulatedReplica:
         async def open_store(*_: object) -> RemoteBackend:
             return RemoteBackend(network)
 
-        return cls(await build_app(settings, clock, open_store), clock, network)
+        return cls(await build_app(settings, clock, open_store), settings, clock, network)
 
     @property
     def metered(self) -> int:
@@ -57,8 +60,9 @@ class SimulatedReplica:
 
     def reload(self) -> None:
         """The same file again: everything that can be reloaded is."""
-        reload = self.app.reload
-        reload.prepare(reload.settings)()
+        prepared = self.app.reload.prepare(replace(self._settings, apps=list(self._settings.apps)))
+        prepared.apply()
+        prepared.release()
 
     async def drain(self) -> None:
         """As SIGTERM has it."""
