@@ -31,6 +31,8 @@ class Plan(Struct, frozen=True):
     starts: int = 5
     tenants: tuple[int, ...] = (1, 1000, 100_000)
     declared_apps: int = 100_000
+    held_apps: int = 100_000
+    reloaded_apps: int = 10_000
     cache_seconds: float = CACHE_SECONDS
     """How long to wait until every binding has to be read again."""
     rest_seconds: float = 15.0
@@ -52,6 +54,8 @@ QUICK = Plan(
     starts=1,
     tenants=(1, 100),
     declared_apps=100,
+    held_apps=1000,
+    reloaded_apps=100,
     rest_seconds=1.0,
     cache_seconds=0.0,
 )

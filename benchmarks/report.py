@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from benchmarks.holds import Hold
 from benchmarks.plan import Plan
 from benchmarks.scale import Declared, Replicas, Tenants, Value
 from benchmarks.servers import OPERATIONS, Rounds
@@ -157,6 +158,30 @@ def declared(measured: Declared) -> str:
         f"With {measured.apps:,} apps in the file a replica is ready after {measured.start_seconds:.1f} s "
         f"and holds {number(measured.resident_bytes / _MIB)} MiB."
     )
+
+
+HOLDS = (
+    "The longest time in which the event loop does nothing else, in ms of CPU: its own work, and that of all "
+    "threads of the process. The managed apps are in Redis, half of them in one organization. "
+    "Before: all apps in one answer, declared apps given back at once."
+)
+
+_HELD_BEFORE = {"apps list": "802", "reload": "8 to 11; 20 to 90 with a collection of garbage"}
+
+
+def holds(measured: Mapping[str, Hold]) -> str:
+    """By operation."""
+    rows = [
+        [
+            operation,
+            number(hold.loop_ms, 1),
+            number(hold.all_ms, 1),
+            number(hold.whole_ms),
+            next((text for name, text in _HELD_BEFORE.items() if name in operation), number(None)),
+        ]
+        for operation, hold in measured.items()
+    ]
+    return table(["operation", "held by the loop", "held by all threads", "CPU in all", "held before"], rows)
 
 
 def calls(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> str:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,9 +14,11 @@ from benchmarks import report
 from benchmarks.dynamodb import measure_calls
 from benchmarks.footprint import Footprint, footprint_table, measure_footprint
 from benchmarks.gateways import ON_MEMORY, on_redis
+from benchmarks.holds import Hold
 from benchmarks.picture import draw
 from benchmarks.plan import Plan
 from benchmarks.processes import SERVER_CORE, Unmeasurable, pin
+from benchmarks.redis import running_redis
 from benchmarks.region import region_table
 from benchmarks.scale import (
     Tenants,
@@ -31,6 +33,7 @@ from benchmarks.subjects import subjects
 PICTURE = "speed.svg"
 
 _STAGES_SECONDS = 120.0
+_HOLDS_SECONDS = 180.0
 
 Measured = TypeVar("Measured")
 
@@ -63,6 +66,7 @@ class Bench:
             "Sizes of values": self.values,
             "Replicas": self.replicas,
             "Declared apps": self.declared,
+            "Holds of the event loop": self.holds,
             "Calls of DynamoDB": self.dynamodb,
             "A region of 100,000 app environments": self.region,
         }
@@ -92,16 +96,8 @@ class Bench:
         return Found(f"{report.STAGES}\n\n{report.stages(figures)}", figures)
 
     def _stages_of(self, store: dict[str, str]) -> dict[str, dict[str, float]]:
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.stages", str(self._plan.stage_calls), json.dumps(store)],
-            capture_output=True,
-            check=False,
-            preexec_fn=pin(SERVER_CORE),
-            timeout=_STAGES_SECONDS,
-        )
-        if done.returncode != 0:
-            raise Unmeasurable(done.stderr.decode().strip().splitlines()[-1])
-        return msgspec.json.decode(done.stdout, type=dict[str, dict[str, float]])
+        words = ["benchmarks.stages", str(self._plan.stage_calls), json.dumps(store)]
+        return _program_output(words, dict[str, dict[str, float]], _STAGES_SECONDS)
 
     def footprint(self) -> Found:
         """Memory and start-up."""
@@ -129,6 +125,15 @@ class Bench:
         measured = measure_declared(self._folder, self._plan)
         return Found(report.declared(measured), measured)
 
+    def holds(self) -> Found:
+        """What lists, reloads and scrapes keep the event loop from."""
+        with running_redis() as redis_port:
+            amounts = (self._plan.held_apps, self._plan.reloaded_apps, redis_port)
+            measured = _program_output(
+                ["benchmarks.holds", *map(str, amounts)], dict[str, Hold], _HOLDS_SECONDS
+            )
+        return Found(f"{report.HOLDS}\n\n{report.holds(measured)}", measured)
+
     def dynamodb(self) -> Found:
         """What a call costs the process that makes it."""
         measured = measure_calls(self._plan)
@@ -140,6 +145,20 @@ class Bench:
             raise Unmeasurable("tenants or memory were not measured")
         text = region_table(self._tenants[-1], self._footprint)
         return Found(text)
+
+
+def _program_output(words: Sequence[str], kind: type[Measured], seconds: float) -> Measured:
+    """What a module of this package writes as JSON, on the core of the servers."""
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        capture_output=True,
+        check=False,
+        preexec_fn=pin(SERVER_CORE),
+        timeout=seconds,
+    )
+    if done.returncode != 0:
+        raise Unmeasurable(done.stderr.decode().strip().splitlines()[-1])
+    return msgspec.json.decode(done.stdout, type=kind)
 
 
 def _as_many_as_can_be(rows: Iterator[Measured]) -> tuple[list[Measured], str]:
