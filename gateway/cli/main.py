@@ -69,7 +69,7 @@ def _load(file: ConfigurationFile) -> Settings:
 
 
 def _serve(file: ConfigurationFile) -> None:
-    gc.disable()  # until all is made that stays (D135)
+    gc.disable()  # until all is made that stays (D130)
     settings = _load(file)
     configure_logging(settings.logging.level)
 

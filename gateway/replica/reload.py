@@ -157,7 +157,7 @@ class Reload:
 def _giving_way() -> Iterator[None]:
     """While a thread makes many objects it often gives way to the event loop, nothing is collected (D167).
 
-    A collection would look at all of them at once. What has come to stay is exempt from later ones (D135).
+    A collection would look at all of them at once. What has come to stay is exempt from later ones (D130).
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)

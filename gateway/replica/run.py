@@ -109,7 +109,7 @@ async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str
         loop.add_signal_handler(number, signals.put_nowait, number)
     async with replica.running(), _watching(watch):
         gc.collect()
-        gc.freeze()  # what was made until here lives as long as the process (D135)
+        gc.freeze()  # what was made until here lives as long as the process (D130)
         gc.enable()
         announce(replica.urls)
         first = await signals.get()
