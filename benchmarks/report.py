@@ -166,7 +166,7 @@ HOLDS = (
     "Before: all apps in one answer, declared apps given back at once."
 )
 
-_HELD_BEFORE = {"apps list": "802", "reload": "8 to 11; 20 to 90 with a collection of garbage"}
+_HELD_BEFORE = {"apps list": "802", "reload": "8 to 11"}
 
 
 def holds(measured: Mapping[str, Hold]) -> str:
