@@ -1,5 +1,6 @@
 """The ops listener: liveness, readiness, metrics, what the API is. Not for tenants; no authentication."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
@@ -11,19 +12,19 @@ from gateway.http.messages import Request, Response
 from gateway.opsplane.exposition import CONTENT_TYPE, Exposition
 from gateway.opsplane.health import Health, Status
 
+BeginScrape = Callable[[str, "asyncio.Task[None]"], Callable[[], None] | None]
+
 _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 
 
 class OpsHandler:
     """Serves probes and scrapes.
 
-    A scrape of the tenant series begins with `begin_scrape`. If that returns what to call once the response
-    was read, it ends the connection, which is how that is seen.
+    A scrape of the tenant series begins with `begin_scrape`, of a peer on a connection. If that returns what
+    to call once the response was read, it ends the connection, which is how that is seen.
     """
 
-    def __init__(
-        self, health: Health, exposition: Exposition, begin_scrape: Callable[[], Callable[[], None] | None]
-    ) -> None:
+    def __init__(self, health: Health, exposition: Exposition, begin_scrape: BeginScrape) -> None:
         self._health = health
         self._exposition = exposition
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
@@ -40,7 +41,7 @@ class OpsHandler:
     async def handle(self, request: Request) -> Response:
         """Answer one request of the ops listener."""
         is_scrape = request.method == "GET" and request.path in _USAGE_PATHS
-        was_read = self._begin_scrape() if is_scrape else None
+        was_read = self._begin_scrape(request.peer, request.task) if is_scrape else None
         try:
             answer = await self._route(request)()
         except Refusal as refusal:

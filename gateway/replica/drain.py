@@ -12,7 +12,8 @@ Graceful shutdown has four steps (`Drain.run`):
    closes, so new handshakes are first kept off it (`gateway.http.handover`).
 3. Calls in flight finish; what has not when `grace_seconds` are over is answered 503 `shutting_down`.
 4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays until the
-   tenant series were scraped once more. A scrape counts
+   tenant series were scraped once more, by every server that did so before: as often from each address as it
+   had connections open on which it had scraped when the drain began (D163). A scrape counts
    - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
      on a connection whose head was on its way, begins the wait anew;
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
@@ -23,7 +24,9 @@ SIGINT skips the waiting in steps 1 and 4.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, cast
 
 from gateway.config.settings import ShutdownSettings
@@ -31,6 +34,8 @@ from gateway.config.settings import ShutdownSettings
 log = logging.getLogger("kvs.lifecycle")
 
 Task = asyncio.Task[None]
+
+WasRead = Callable[[], None]
 
 StopListening = Callable[[float], Awaitable[None]]
 """Closes a listener to new connections, at the latest at this time of the loop."""
@@ -49,6 +54,20 @@ class CallsInFlight(set[Task]):
             self._on_idle()
 
 
+class LastScrapes(asyncio.Event):
+    """Set when each address has read as many scrapes as `wanted` says; when any has if it names none."""
+
+    def __init__(self, wanted: Counter[str]) -> None:
+        super().__init__()
+        self._missing = wanted.copy()
+
+    def was_read(self, peer: str) -> None:
+        """A scrape was read to its end."""
+        self._missing -= Counter([peer])
+        if not self._missing:
+            self.set()
+
+
 class Drain:
     """The state of a drain, and its steps. `calls` are those of the data plane."""
 
@@ -56,16 +75,24 @@ class Drain:
         self._settings = settings
         self._is_draining = False
         self._idle = asyncio.Event()
-        self._scraped = asyncio.Event()
+        self._scrapers: dict[Task, str] = {}
+        """Connections on which the tenant series were scraped, and the addresses of their peers."""
+        self._wanted: Counter[str] = Counter()
+        self._scraped = LastScrapes(self._wanted)
         self.calls = CallsInFlight(self._note_idle)
 
     def is_draining(self) -> bool:
         """Whether a drain has begun; only the process's end ends it."""
         return self._is_draining
 
-    def begin_scrape(self) -> Callable[[], None] | None:
+    def begin_scrape(self, peer: str, connection: Task) -> WasRead | None:
         """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
-        return self._scraped.set if self._is_draining else None
+        if self._is_draining:
+            return partial(self._scraped.was_read, peer)
+        if connection not in self._scrapers:
+            self._scrapers[connection] = peer
+            connection.add_done_callback(self._scrapers.pop)
+        return None
 
     async def run(self, stop_listening: StopListening) -> None:
         """Graceful shutdown: all four steps, in at most `grace_seconds`."""
@@ -89,6 +116,7 @@ class Drain:
         """Be draining from now on."""
         log.info("draining")
         self._is_draining = True
+        self._wanted = Counter(self._scrapers.values())
         self._note_idle()
 
     def stop_calls(self) -> None:
@@ -99,7 +127,7 @@ class Drain:
     def _note_idle(self) -> None:
         """Perhaps the last call has ended: the scrape to wait for is one that begins from now on."""
         if self._is_draining:
-            outdated, self._scraped = self._scraped, asyncio.Event()
+            outdated, self._scraped = self._scraped, LastScrapes(self._wanted)
             outdated.set()  # wakes the wait for it, which then waits for the new one
             self._idle.set()
 

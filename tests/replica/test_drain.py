@@ -158,6 +158,31 @@ def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
         assert draining.wait() == 0
 
 
+def test_every_server_that_scraped_before_is_waited_for(start):
+    gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["ops"]) as one, Connection(gateway.urls["ops"]) as other:
+        for server in (one, other, one):
+            server.ask("/metrics/usage")
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: not is_listening(gateway.urls["data"]))
+        one.ask("/metrics/usage")
+        time.sleep(0.3)
+        assert gateway.process.poll() is None
+        other.ask("/metrics/usage")
+        assert gateway.wait() == 0
+
+
+def test_a_server_that_is_gone_is_not_waited_for(start):
+    gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["ops"]) as stays:
+        stays.ask("/metrics/usage")
+        _scrape(gateway)
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: not is_listening(gateway.urls["data"]))
+        stays.ask("/metrics/usage")
+        assert gateway.wait() == 0
+
+
 def test_a_scrape_before_the_last_answer_is_not_the_last_one(open_yet):
     _scrape(open_yet)
     with Connection(open_yet.urls["data"]) as client:
