@@ -56,6 +56,10 @@ class Starts:
             return earlier, earlier
         return (later, later) if time_ms > later + _CLOCK_AHEAD_MS else (earlier, later)
 
+    def between(self, after_ms: int, until_ms: int) -> list[int]:
+        """When they were shown, after the one time and until the other."""
+        return self._times[bisect_right(self._times, after_ms) : bisect_right(self._times, until_ms)]
+
     def _within_reach(self, index: int, time_ms: int) -> Epoch:
         if 0 <= index < len(self._times) and abs(self._times[index] - time_ms) <= REACH_MS:
             return self._epochs[index]

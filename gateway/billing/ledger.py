@@ -35,6 +35,7 @@ class _LastSample(Struct):
 class _Target(Struct):
     epoch: Epoch
     series: dict[Labels, _LastSample]
+    seen_ms: int
 
 
 class Ledger:
@@ -63,7 +64,7 @@ class Ledger:
     def open(self, target: Labels, epoch: Epoch, baseline: Iterable[Series], time_ms: int) -> None:
         """Begin with a target: `baseline` is what its counters showed last, up to `time_ms`, in `epoch`."""
         last = {each.labels: _LastSample(time_ms, each.points[-1][1], epoch) for each in baseline}
-        self._targets[target] = _Target(epoch, last)
+        self._targets[target] = _Target(epoch, last, time_ms)
 
     def add(self, target: Labels, series: Sequence[Series], starts: Starts) -> None:
         """Add all samples of a target in the next slice of time; there must be one."""
@@ -72,11 +73,15 @@ class Ledger:
         epochs = epochs_of(times, starts, known.epoch, _Falls(series, known.series))
         for each in series:
             self._add_series(each, known.series, epochs)
-        known.epoch = epochs[times[-1]]
+        known.epoch, known.seen_ms = epochs[times[-1]], times[-1]
         self.has_samples |= times[-1] > self._from_ms
         for epoch in set(epochs.values()):
             if epoch is not None:
                 self.scraped_under[dict(target).get("instance", ""), epoch].add(target)
+
+    def forget(self, *, before_ms: int) -> None:
+        """Forget the targets that were last seen before then; what they counted stays."""
+        self._targets = {key: each for key, each in self._targets.items() if each.seen_ms >= before_ms}
 
     def _add_series(
         self, series: Series, seen: dict[Labels, _LastSample], epochs: Mapping[int, Epoch]

@@ -54,5 +54,14 @@ class Archive(Protocol):
     def starts(self, after_ms: int, until_ms: int) -> Iterable[Series]:
         """All samples of the gateways' start times, in seconds."""
 
+    def targets(self, after_ms: int, until_ms: int) -> Iterable[Labels]:
+        """The targets that showed any usage counter."""
+
+    def ends(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series] | None:
+        """The lowest and the last value of each counter of a target, at times that mean nothing.
+
+        None if any of them fell.
+        """
+
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series]:
         """The last value of each counter of a target; the times of these points mean nothing."""

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from urllib.request import Request
 
 import msgspec
 
-from gateway.billing.samples import COUNTERS, Labels, Series, TooManySamples
+from gateway.billing.samples import COUNTERS, OUTCOME, TENANT, Labels, Series, TooManySamples
 from gateway.cli.calling import CommandFailed, Exit, authorization, base_address, call_directly
 from gateway.observability.catalogue import BUILD_INFO, START_TIME
 
@@ -59,9 +60,36 @@ class PrometheusArchive:
         starts = self._samples(START_TIME.name, after_ms, until_ms)
         return [each for each in starts if each.target in gateways]
 
+    def targets(self, after_ms: int, until_ms: int) -> list[Labels]:
+        shown = f"last_over_time({_selector(self._matchers)}{_range(after_ms, until_ms)})"
+        own = ", ".join((*TENANT, OUTCOME))
+        return [_labels(each.metric) for each in self._evaluate(f"count without ({own}) ({shown})", until_ms)]
+
+    def ends(self, target: Labels, after_ms: int, until_ms: int) -> list[Series] | None:
+        """By metric, as all functions but `last_over_time` drop its name, and answers are to be small."""
+        found: list[Series] = []
+        for name in COUNTERS:
+            counters = _selector([*self._matchers, f'__name__="{name}"', *_equal(target)])
+            counters += _range(after_ms, until_ms)
+            if self._evaluate(f"resets({counters}) > 0", until_ms):
+                return None
+            lowest = self._values(f"min_over_time({counters})", name, until_ms)
+            last = self._values(f"last_over_time({counters})", name, until_ms)
+            found += [
+                Series(each, [(after_ms, lowest[each]), (until_ms, last[each])])
+                for each in last
+                if each in lowest
+            ]
+        return [each for each in found if each.target == target]
+
+    def _values(self, expression: str, name: str, time_ms: int) -> dict[Labels, float]:
+        results = self._evaluate(expression, time_ms)
+        for result in results:
+            result.metric["__name__"] = name
+        return {each.labels: each.points[-1][1] for each in self._series(results, 0)}
+
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> list[Series]:
-        matchers = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in target]
-        selector = _selector([*self._matchers, *matchers])
+        selector = _selector([*self._matchers, *_equal(target)])
         results = self._evaluate(f"last_over_time({selector}{_range(after_ms, until_ms)})", until_ms)
         return [each for each in self._series(results, after_ms) if each.target == target]
 
@@ -113,12 +141,22 @@ def _selector(matchers: list[str]) -> str:
     return "{" + ",".join(matchers) + "\n}"
 
 
+def _equal(target: Labels) -> list[str]:
+    return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in target]
+
+
 def _range(after_ms: int, until_ms: int) -> str:
     return f"[{until_ms - after_ms}ms]"
 
 
 def _labels(metric: dict[str, str], but: tuple[str, ...] = ()) -> Labels:
-    return tuple(sorted(label for label in metric.items() if label[0] not in but))
+    return tuple(sorted(_label(name, value) for name, value in metric.items() if name not in but))
+
+
+@lru_cache(maxsize=1_000_000)
+def _label(name: str, value: str) -> tuple[str, str]:
+    """One object for all series that have it: most come many times, and a ledger keeps all series."""
+    return name, value
 
 
 def _series(results: list[_Result], after_ms: int) -> Iterator[Series]:

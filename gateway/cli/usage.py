@@ -20,6 +20,8 @@ from gateway.domain.model import UsageOutcome
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999 in UTC."""
 
+_TOLD_EVERY_SECONDS = 2.0
+
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -35,6 +37,7 @@ def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
             from_ms=arguments.from_ms,
             to_ms=min(arguments.to_ms, now_ms),
             lookback_ms=arguments.lookback_ms,
+            progress=_Progress(arguments.from_ms, min(arguments.to_ms, now_ms)),
         )
     except TooManySamples:
         message = "Prometheus does not load that much even for a second: narrow it down with --match"
@@ -46,6 +49,23 @@ def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
             sys.stderr.write(json.dumps({"warnings": warnings}, indent=2) + "\n")
         return report.csv()
     return json.dumps({**_question(arguments), "rows": report.rows(), "warnings": warnings}, indent=2)
+
+
+class _Progress:
+    """Tells on standard error how far reading is: a line of JSON, at most every two seconds."""
+
+    def __init__(self, from_ms: int, to_ms: int) -> None:
+        self._from_ms, self._to_ms = from_ms, to_ms
+        self._told_at = time.monotonic()
+
+    def __call__(self, read_ms: int) -> None:
+        now = time.monotonic()
+        if now - self._told_at < _TOLD_EVERY_SECONDS:
+            return
+        self._told_at = now
+        share = max(read_ms - self._from_ms, 0) / max(self._to_ms - self._from_ms, 1)
+        line = {"read_until": iso_instant(read_ms), "share": round(share, 3)}
+        sys.stderr.write(json.dumps(line) + "\n")
 
 
 def _question(arguments: argparse.Namespace) -> dict[str, object]:

@@ -186,6 +186,29 @@ def test_nothing_scraped_is_nothing_read(archive):
     assert (ledger.has_samples, dict(ledger.totals)) == (False, {})
 
 
+def test_days_without_a_restart_are_read_by_their_ends_alone(archive, monkeypatch):
+    monkeypatch.setattr(archive, "counters", None)
+    process, minutes = began(-100), 20 * 1_440
+    archive.shows(process, HERE, *((minute, minute) for minute in range(1, minutes + 1, 5)))
+    ledger = read(archive, minutes=minutes)
+    assert requests(ledger) == minutes - 4
+    assert archive.read_by_ends == 20
+
+
+def test_a_counter_that_the_process_forgot_and_counted_beyond_in_the_same_day_is_billed_exactly(archive):
+    process = began(-100)
+    archive.shows(process, HERE, (-1, 10), (1, 12), (700, 0), (701, 15), (900, 0), (901, 40), (1_400, 41))
+    assert requests(read(archive, minutes=1_440)) == 2 + 15 + 41
+
+
+def test_a_target_that_was_away_for_days_goes_on_where_it_was(archive):
+    process, day = began(-100), 1_440
+    archive.shows(process, HERE, (-1, 10), (1, 12))
+    archive.shows(process, THERE, *((minute, 1) for minute in range(1, 7 * day, 60)))
+    archive.shows(process, HERE, (5 * day, 12), (5 * day + 1, 15))
+    assert requests(read(archive, minutes=7 * day)) == 5 + 1
+
+
 def test_the_sample_at_the_end_belongs_to_the_period_and_that_at_the_beginning_does_not(archive):
     archive.shows(began(-100), HERE, (-1, 10), (0, 11), (60, 15), (61, 40))
     assert requests(read(archive)) == 4

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 
 from gateway.billing.samples import COUNTERS, REQUESTS, Labels, Series, TooManySamples
 
@@ -45,6 +46,7 @@ class FakeArchive:
 
     def __init__(self, most_samples: int | None = None) -> None:
         self.most_samples = most_samples
+        self.read_by_ends = 0
         self._counters: defaultdict[Labels, dict[int, float]] = defaultdict(dict)
         self._starts: defaultdict[Labels, dict[int, float]] = defaultdict(dict)
 
@@ -62,6 +64,21 @@ class FakeArchive:
 
     def starts(self, after_ms: int, until_ms: int) -> Iterable[Series]:
         return self._range(self._starts, after_ms, until_ms)
+
+    def targets(self, after_ms: int, until_ms: int) -> Iterable[Labels]:
+        return {each.target for each in self._range(self._counters, after_ms, until_ms, is_limited=False)}
+
+    def ends(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series] | None:
+        self.read_by_ends += 1
+        found = self._range(self._counters, after_ms, until_ms, is_limited=False)
+        ends = []
+        for each in found:
+            if each.target == target:
+                values = [value for _, value in each.points]
+                if any(later < earlier for earlier, later in pairwise(values)):
+                    return None
+                ends.append(Series(each.labels, [(0, min(values)), (0, values[-1])]))
+        return ends
 
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> Iterable[Series]:
         found = self._range(self._counters, after_ms, until_ms, is_limited=False)

@@ -5,6 +5,7 @@ import json
 import re
 import ssl
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from urllib.parse import parse_qs
 
 BEGIN = 1_793_491_200
@@ -63,17 +64,43 @@ class Answers:
         if query.startswith("count_over_time(kvs_build_info["):
             metric = {"version": "1", **self.gateway}
             return [{"metric": metric, "value": [float(fields["time"][0]), "4"]}]
+        if query.startswith("count without"):
+            targets = {tuple(_target(each).items()) for each in self._within(self.counters, fields)}
+            return [{"metric": dict(each), "value": [0, "1"]} for each in targets]
+        if function := re.match(r"(resets|min_over_time|last_over_time)\(", query):
+            return self._ends(function[1], fields)
         return []
+
+    def _ends(self, function: str, fields: dict[str, list[str]]) -> list[dict]:
+        """Of the counters of a target, by the metric's name; of baselines, which name none, nothing."""
+        equal = dict(re.findall(r'(\w+)="([^"]*)"', fields["query"][0]))
+        found = []
+        for each in self._within(self.counters, fields):
+            if equal.items() >= {"__name__": each["metric"]["__name__"], **_target(each)}.items():
+                values = [float(value) for _, value in each["values"] if value != "NaN"]
+                resets = sum(later < earlier for earlier, later in pairwise(values))
+                value = {"resets": resets, "min_over_time": min(values), "last_over_time": values[-1]}[
+                    function
+                ]
+                if function != "resets" or resets:
+                    found.append({"metric": each["metric"], "value": [float(fields["time"][0]), str(value)]})
+        return found
 
     def _within(self, series: list[dict], fields: dict[str, list[str]]) -> list[dict]:
         until = float(fields["time"][0])
-        after = until - int(re.search(r"\[(\d+)ms\]$", fields["query"][0])[1]) / 1000
+        after = until - int(re.search(r"\[(\d+)ms\]", fields["query"][0])[1]) / 1000
         found = []
         for each in series:
             first = after if self.with_beginning else after + 0.001
             values = [point for point in each["values"] if first <= point[0] <= until]
             found += [{**each, "values": values}] if values else []
         return found
+
+
+def _target(series: dict) -> dict[str, str]:
+    """What Prometheus added to the gateway's own labels."""
+    own = {"__name__", *TENANT, "outcome"}
+    return {name: value for name, value in series["metric"].items() if name not in own}
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trustme
 
+from gateway.cli import usage as usage_command
 from tests.cli.answers import OTHER, TARGET, TENANT, USED, answering, counter, starts
 from tests.support.repository import ROOT
 
@@ -65,7 +66,7 @@ async def test_csv_has_a_header_and_the_same_columns(usage, server):
 @pytest.mark.parametrize("with_beginning", [True, False], ids=["Prometheus 2", "Prometheus 3"])
 async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_beginning):
     server.with_beginning = with_beginning
-    between = 2_700  # ranges are an hour, and the first begins a quarter of an hour early
+    between = 2_700  # a range in which a counter falls is halved
     server.counters = [counter("requests", (between, "5"), outcome="ok")]
     (row,) = (await usage("--to", "2026-11-01T02:00:00Z")).json["rows"]
     assert row["requests"] == 5
@@ -130,6 +131,14 @@ async def test_with_csv_warnings_are_json_on_standard_error(usage, server):
     assert [warning["warning"] for warning in result.error["warnings"]] == ["no_samples"]
 
 
+async def test_how_far_reading_is_comes_on_standard_error(usage, monkeypatch):
+    monkeypatch.setattr(usage_command, "_TOLD_EVERY_SECONDS", 0)
+    result = await usage("--to", "2026-11-03T00:00:00Z")
+    told = [json.loads(line) for line in result.err.splitlines()]
+    assert [each["share"] for each in told] == sorted(each["share"] for each in told)
+    assert told[-1] == {"read_until": "2026-11-03T00:00:00.000Z", "share": 1.0}
+
+
 async def test_a_period_that_is_not_over_is_a_warning(usage):
     begin = datetime.now(UTC) - timedelta(minutes=1)
     result = await usage("--from", begin.isoformat(), "--to", "2999-01-01")
@@ -146,7 +155,7 @@ async def test_no_matcher_takes_the_range_from_a_query(usage, server):
     assert (await usage("--match", 'org="acme"}[5m] #')).code == 0
     of_counters = [query for query in server.queries if 'org="acme"' in query]
     assert of_counters
-    assert all(re.fullmatch(r"\}\[\d+ms\]\)?", query.splitlines()[-1]) for query in of_counters)
+    assert all(re.match(r"\}\[\d+ms\]", query.splitlines()[-1]) for query in of_counters)
 
 
 async def test_the_token_is_sent_and_never_printed(usage, server, monkeypatch):
@@ -226,7 +235,7 @@ async def test_too_much_even_for_a_second_is_1(usage, server):
     server.always = (422, json.dumps({"errorType": "execution", "error": message}).encode())
     result = await usage()
     assert (result.code, result.error["error"]) == (1, "too_many_samples")
-    lengths = [int(re.search(r"\[(\d+)ms\]$", query)[1]) for query in server.queries]
+    lengths = [int(re.search(r"\[(\d+)ms\]", query)[1]) for query in server.queries]
     assert lengths[0] > lengths[-1] >= 1000
     assert lengths == sorted(lengths, reverse=True)
 

@@ -1,10 +1,12 @@
 """A real Prometheus scrapes real gateways: what `kvs-gateway usage` states is what callers were answered."""
 
 import asyncio
+import time
 from itertools import pairwise
 
 import pytest
 
+from tests.support.prometheus import PrometheusServer
 from tests.system.billing.site import added, differences, now, total, usage
 from tests.system.billing.traffic import Traffic, bill
 
@@ -102,6 +104,25 @@ async def test_a_table_that_was_idle_and_comes_back_is_billed_exactly(site):
     await site.end_all()
     statement = await usage(site.prometheus, begin, now())
     assert differences(statement.rows, bill(busy + traffic.answers)) == {}
+
+
+async def test_two_servers_that_scrape_one_gateway_have_the_same_bill_over_a_clean_restart(site):
+    begin = now()
+    place = site.places.pop()
+    with PrometheusServer(interval_seconds=1.5) as other:
+        other.scrape(place.ops_url)
+        answers = []
+        for _ in range(2):
+            await site.start(place)
+            await asyncio.to_thread(other.wait_until, place.ops_url, up=True, since=time.time())
+            async with Traffic(site.gateways) as traffic:
+                await traffic.until_answered(60)
+                await site.end(place)
+            answers += traffic.answers
+        await site.until_scraped(place, up=False)
+        end = now()
+        for server in (site.prometheus, other):
+            assert differences((await usage(server, begin, end)).rows, bill(answers)) == {}
 
 
 async def test_beyond_the_cap_of_series_totals_are_true_and_a_warning_says_what_is_no_tenants(site):
