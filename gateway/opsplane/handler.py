@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.resources import files
 
 import msgspec
@@ -14,6 +15,7 @@ from gateway.opsplane.health import Health, Status
 
 BeginScrape = Callable[[str, "asyncio.Task[None]"], Callable[[], None] | None]
 
+_VARY = ("Vary", "Accept-Encoding")
 _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 
 
@@ -26,16 +28,15 @@ class OpsHandler:
 
     def __init__(self, health: Health, exposition: Exposition, begin_scrape: BeginScrape) -> None:
         self._health = health
-        self._exposition = exposition
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
         self._begin_scrape = begin_scrape
-        self._routes: dict[str, Callable[[], Awaitable[Answer]]] = {
+        self._routes: dict[str, Callable[[Request], Awaitable[Answer]]] = {
             "/livez": self._livez,
             "/readyz": self._readyz,
             "/openapi.json": self._openapi,
-            "/metrics": self._metrics,
-            "/metrics/usage": self._metrics_usage,
-            "/metrics/service": self._metrics_service,
+            "/metrics": partial(_text, exposition.everything),
+            "/metrics/usage": partial(_text, exposition.usage),
+            "/metrics/service": partial(_text, exposition.service),
         }
 
     async def handle(self, request: Request) -> Response:
@@ -43,12 +44,12 @@ class OpsHandler:
         is_scrape = request.method == "GET" and request.path in _USAGE_PATHS
         was_read = self._begin_scrape(request.peer, request.task) if is_scrape else None
         try:
-            answer = await self._route(request)()
+            answer = await self._route(request)(request)
         except Refusal as refusal:
             answer = refuse(refusal)
         return Response(answer, closes=was_read is not None, on_read=was_read)
 
-    def _route(self, request: Request) -> Callable[[], Awaitable[Answer]]:
+    def _route(self, request: Request) -> Callable[[Request], Awaitable[Answer]]:
         route = self._routes.get(request.path.decode("latin-1"))
         if route is None:
             raise NotFound
@@ -56,10 +57,10 @@ class OpsHandler:
             raise MethodNotAllowed("GET, HEAD")
         return route
 
-    async def _livez(self) -> Answer:
+    async def _livez(self, _: Request) -> Answer:
         return Answer(200, b'{"status":"alive"}')
 
-    async def _readyz(self) -> Answer:
+    async def _readyz(self, _: Request) -> Answer:
         status = self._health.status
         dependencies = {
             name: "up" if is_up else "down" for name, is_up in self._health.dependencies().items()
@@ -73,14 +74,13 @@ class OpsHandler:
             told["warnings"] = warnings
         return Answer(200 if status is Status.READY else 503, msgspec.json.encode(told))
 
-    async def _openapi(self) -> Answer:
+    async def _openapi(self, _: Request) -> Answer:
         return Answer(200, self._api)
 
-    async def _metrics(self) -> Answer:
-        return Answer(200, await self._exposition.everything(), content_type=CONTENT_TYPE)
 
-    async def _metrics_usage(self) -> Answer:
-        return Answer(200, await self._exposition.usage(), content_type=CONTENT_TYPE)
-
-    async def _metrics_service(self) -> Answer:
-        return Answer(200, await self._exposition.service(), content_type=CONTENT_TYPE)
+async def _text(render: Callable[..., Awaitable[bytes]], request: Request) -> Answer:
+    codings = (request.headers.get(b"accept-encoding") or b"").replace(b" ", b"").lower().split(b",")
+    if b"gzip" not in codings:
+        return Answer(200, await render(), content_type=CONTENT_TYPE, fields=(_VARY,))
+    body = await render(gzip=True)
+    return Answer(200, body, content_type=CONTENT_TYPE, fields=(_VARY, ("Content-Encoding", "gzip")))

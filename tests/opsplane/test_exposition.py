@@ -2,16 +2,18 @@
 
 import asyncio
 import gc
+import gzip
 from time import thread_time
 
 import pytest
 
+from gateway.domain.model import Operation, UsageOutcome
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from tests.support.config import CONTROL_TOKEN, MASTER_KEY, OTHER_TABLE_TOKEN, TABLE_TOKEN
 from tests.support.gateway import Gateway
-from tests.support.scraping import USAGE, count, parse, scrape, use_everything
+from tests.support.scraping import USAGE, count, parse, scrape, tenant, use_everything
 
 PATHS = ["/metrics", "/metrics/usage", "/metrics/service"]
 STORE_OPERATIONS = ("put", "get", "delete", "purge", "charge", "read", "swap", "list")
@@ -75,6 +77,31 @@ async def test_metrics_are_read_and_not_changed_by_a_scrape(gateway):
     await use(gateway)
     first, second = [await scrape(gateway, "/metrics/usage") for _ in range(2)]
     assert first == second
+
+
+async def test_who_asks_for_gzip_gets_the_same_text_smaller(gateway):
+    for number in range(20):
+        await gateway.put(f"k{number}", 1)
+    request = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n"
+    plain, packed = [
+        await gateway.send_raw(request % field, listener="ops")
+        for field in (b"", b"Accept-Encoding: br, gzip\r\n")
+    ]
+    head, _, body = packed.partition(b"\r\n\r\n")
+    assert b"Content-Encoding: gzip" in head
+    assert gzip.decompress(body) == plain.partition(b"\r\n\r\n")[2]
+    assert b"Content-Encoding" not in plain
+
+
+async def test_a_scrape_of_10000_tables_in_use_is_below_10_mib_and_holds_nobody_up(clock):
+    usage = Usage(max_series=100_000, idle_ms=1000, now_ms=clock.monotonic_ms)
+    for number in range(10_000):
+        count(usage, number)
+        usage.count(tenant(number), Operation.GET, UsageOutcome.NOT_FOUND, 10, 20)
+        usage.count(tenant(number), Operation.PUT, UsageOutcome.OK, 10, 20)
+    exposition = Exposition(usage, ServiceMetrics())
+    assert len(await exposition.everything()) < 10 * 2**20
+    assert len(await exposition.everything(gzip=True)) < 2**20
 
 
 async def longest_hold_seconds(exposition: Exposition) -> float:

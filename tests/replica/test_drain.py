@@ -177,6 +177,8 @@ def test_a_server_that_is_gone_is_not_waited_for(start):
     with Connection(gateway.urls["ops"]) as stays:
         stays.ask("/metrics/usage")
         _scrape(gateway)
+        for _ in range(5):  # turns of the loop, in which the end of the other connection is noticed
+            stays.ask("/livez")
         gateway.signal(signal.SIGTERM)
         assert _until(lambda: not is_listening(gateway.urls["data"]))
         stays.ask("/metrics/usage")

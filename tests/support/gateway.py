@@ -90,8 +90,8 @@ class Gateway:
         return await self._send(method, self.control + path, content, headers)
 
     async def ask_ops(self, path: str, method: str = "GET") -> Reply:
-        """One call of the ops listener."""
-        return await self._send(method, self.ops + path, None, {})
+        """One call of the ops listener, whose answer is not compressed."""
+        return await self._send(method, self.ops + path, None, {"Accept-Encoding": "identity"})
 
     async def metrics(self) -> dict[str, float]:
         """Every sample of `/metrics`, by its name and labels as written."""

@@ -12,7 +12,7 @@ from tests.system.billing.site import Place, Site
 TOGETHER = {"kvs": "/metrics"}
 APART = {"kvs-usage": "/metrics/usage", "kvs-service": "/metrics/service"}
 FEW_SAMPLES = 2_000
-PLACES = 10
+PLACES = 12
 
 
 @pytest.fixture(scope="module")

@@ -74,9 +74,9 @@ class Replica:
         """What a scrape reads now, as OpenMetrics with a time for each sample."""
         rows = self.usage.rows()
         text = "".join(self.usage.text(rows, metric) for metric in METRICS)
-        text += f'process_start_time_seconds{{a="a"}} {self._started_ms / 1000}\n'
-        text += 'kvs_build_info{version="0"} 1\n'
         text = text.replace('"} ', f'",{self._instance}}} ')
+        text += f"process_start_time_seconds{{{self._instance}}} {self._started_ms / 1000}\n"
+        text += f'kvs_build_info{{version="0",{self._instance}}} 1\n'
         return text.replace("\n", f" {self._clock.wall_ms() / 1000:.3f}\n")
 
 
