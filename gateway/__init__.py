@@ -6,6 +6,7 @@ domain            the vocabulary: the values that flow, every refusal, the servi
 dataplane         put, get and delete: start at `dataplane.pipeline`, the order of policies in one function
 sigv4             Signature V4 as pure functions
 credentials       where callers' secrets come from
+identity          who calls the control plane, and what they may do there
 directory         apps, tables and tokens; cached bindings
 controlplane      apps, tables and credentials over HTTP
 opsplane          probes, metrics, the OpenAPI document

@@ -20,9 +20,11 @@ from gateway.config.apps import declared_apps
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
+from gateway.controlplane.callers import CallerCalls, control_tokens_of
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.lists import ListCalls
+from gateway.controlplane.places import places_of
 from gateway.controlplane.runtime import runtime_of
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
@@ -196,24 +198,29 @@ class ControlPlane:
         self.directory = parts.directory
         self.credentials = CredentialCalls(issuer_of(settings.signature, clock))
         runtime = runtime_of(settings)
+        self.lists = ListCalls(parts.pages, runtime, places_of(settings))
         routes = [
             *TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
             *AppCalls(self.directory, runtime).routes,
-            *ListCalls(parts.pages, runtime).routes,
+            *self.lists.routes,
             *self.credentials.routes,
+            *CallerCalls().routes,
         ]
         if not settings.control.tokens:
             log.warning("control.tokens is empty: the control plane refuses every call")
-        self.handler = ControlHandler(tokens=settings.control.tokens, routes=routes, settings=shared.edge)
+        self.handler = ControlHandler(
+            tokens=control_tokens_of(settings.control), routes=routes, settings=shared.edge
+        )
         self.service = Service(self.handler.handle, shared.edge, clock)
         shared.metrics.watch_all(catalogue.CONTROL_REQUESTS, lambda: self.handler.counted)
 
     def prepare(self, settings: Settings) -> Prepared:
         """Control tokens, the issuer of credentials, and declared apps."""
         issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
+        tokens, places = control_tokens_of(settings.control), places_of(settings)
 
         def apply() -> None:
-            self.handler.replace_tokens(settings.control.tokens)
+            self.handler.tokens, self.lists.places = tokens, places
             self.credentials.issuer = issuer
             self.directory.declare(declared)
 

@@ -28,6 +28,9 @@ def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argpa
         command.add_argument("--config", required=True, metavar="FILE")
     commands.add_parser("version", help="print the version")
     shared = _shared(environ)
+    commands.add_parser(
+        "whoami", parents=[shared], help="show whose control token this is, and what it may do"
+    )
     _add_organizations(commands.add_parser("orgs", help="show organizations"), shared)
     _add_apps(commands.add_parser("apps", help="manage apps"), shared)
     _add_tables(commands.add_parser("tables", help="manage tables"), shared)

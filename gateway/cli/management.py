@@ -55,12 +55,20 @@ def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) ->
 
 def _call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any] | None]:
     """Method, path and fields of the call that a command stands for."""
-    if arguments.command == "credentials":
-        return "POST", "/v1/credentials", _credential_fields(arguments)
-    if arguments.command == "orgs":
-        return "GET", "/v1/orgs", None
-    if arguments.command == "tables":
-        return _table_call(arguments)
+    match arguments.command:
+        case "credentials":
+            return "POST", "/v1/credentials", _credential_fields(arguments)
+        case "whoami":
+            return "GET", "/v1/whoami", None
+        case "orgs":
+            return "GET", "/v1/orgs", None
+        case "tables":
+            return _table_call(arguments)
+        case _:
+            return _app_call(arguments)
+
+
+def _app_call(arguments: argparse.Namespace) -> tuple[str, str, dict[str, Any] | None]:
     match arguments.action:
         case "register":
             return "PUT", _app_path(arguments), _given(arguments, "type", "requests_per_minute", "max_tables")

@@ -40,9 +40,23 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
         taken.add(place)
     if listen.data.tls is not None:
         check_certificate(listen.data.tls, "listen.data.tls", problems)
-    for index, token in enumerate(settings.control.tokens):
-        if not BEARER_TOKEN.fullmatch(token.encode()):
-            problems.add(f"control.tokens[{index}]", "holds a character that a header cannot carry")
+    _check_bearers(settings, problems)
+
+
+def _check_bearers(settings: Settings, problems: Problems) -> None:
+    """Each has a name and a token of its own, so that the audit log says who it was."""
+    names: set[str] = set()
+    tokens: set[str] = set()
+    for index, bearer in enumerate(settings.control.bearers):
+        path = f"control.tokens[{index}]"
+        if not BEARER_TOKEN.fullmatch(bearer.token.encode()):
+            problems.add(path, "holds a character that a header cannot carry")
+        if bearer.name in names:
+            problems.add(path, "has the name of another token")
+        if bearer.token in tokens:
+            problems.add(path, "is the token of another entry")
+        names.add(bearer.name)
+        tokens.add(bearer.token)
 
 
 def _check_limits(settings: Settings, problems: Problems) -> None:

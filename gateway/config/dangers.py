@@ -78,10 +78,10 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
             "listen.control.host",
             "is not loopback, and control tokens would cross the network in the clear",
         )
-    for index, token in enumerate(settings.control.tokens):
-        if is_public and token in PUBLISHED:
+    for index, bearer in enumerate(settings.control.bearers):
+        if is_public and bearer.token in PUBLISHED:
             yield f"control.tokens[{index}]", _IS_PUBLISHED
-        if len(token) < SECRET_CHARACTERS:
+        if len(bearer.token) < SECRET_CHARACTERS:
             yield f"control.tokens[{index}]", _IS_SHORT
 
 

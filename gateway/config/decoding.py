@@ -22,7 +22,8 @@ def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     if tree is None and NoneType in kinds:
         return None
     kinds = tuple(each for each in kinds if each is not NoneType)
-    kind = next((each for each in kinds if _is_list(each) == isinstance(tree, list)), kinds[0])
+    kinds = tuple(each for each in kinds if _shape(each) == _shape_of(tree)) or kinds
+    kind = kinds[0]
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     if get_origin(bare) is list:
         return _decode_list(kind, bare, tree, path, problems)
@@ -33,9 +34,18 @@ def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
     return _decode_scalar(kind, tree, path, problems)
 
 
-def _is_list(kind: Any) -> bool:
+def _shape(kind: Any) -> str:
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    return get_origin(bare) is list
+    if get_origin(bare) is list:
+        return "list"
+    is_mapping = get_origin(bare) is dict or (isinstance(bare, type) and issubclass(bare, Struct))
+    return "mapping" if is_mapping else "scalar"
+
+
+def _shape_of(tree: Any) -> str:
+    if isinstance(tree, list):
+        return "list"
+    return "mapping" if isinstance(tree, Mapping) else "scalar"
 
 
 def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, problems: Problems) -> Any:

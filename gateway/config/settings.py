@@ -13,12 +13,15 @@ from gateway.domain.rules import (
     DEFAULT_ENV,
     AccessKeyId,
     AppType,
+    BearerName,
     CallsPerMinute,
     Limits,
     MasterKey,
     Name,
     OverlapSeconds,
+    Permission,
     Region,
+    ScopePattern,
     Secret,
     SessionSeconds,
     TableCount,
@@ -71,9 +74,25 @@ class ListenSettings(Section, frozen=True):
     control: ControlListener = ControlListener()
 
 
+class ControlToken(Section, frozen=True):
+    name: BearerName
+    token: Text
+    allow: Literal["all"] | Annotated[list[Permission], Meta(min_length=1)]
+    orgs: list[ScopePattern] = field(default_factory=list)
+    apps: list[ScopePattern] = field(default_factory=list)
+
+
 class ControlSettings(Section, frozen=True):
-    tokens: list[Text] = field(default_factory=list)
+    tokens: list[Text | ControlToken] = field(default_factory=list)
     allow_insecure: bool = False
+
+    @property
+    def bearers(self) -> list[ControlToken]:
+        """All tokens with their names; a plain string may do everything."""
+        return [
+            ControlToken(name=f"token-{number}", token=each, allow="all") if isinstance(each, str) else each
+            for number, each in enumerate(self.tokens, 1)
+        ]
 
 
 class StaticCredential(Section, frozen=True):

@@ -4,6 +4,8 @@ calls          a call: its route, its fields, its answer with an audit event
 runtime        apps and tables as JSON, and the variables of an app's functions
 apps           calls that manage apps and their tables
 lists          organizations, and the apps of one, a page at a time
+callers        who may call, and the call that tells who one is
+places         places in lists that a link may name without telling what is there
 credentials    the call that issues session credentials
-handler        who may manage; from a request to a call and from its end to a response
+handler        from a request to a call and from its end to a response
 """

@@ -1,6 +1,6 @@
 """Apps and their tables over HTTP. Paths and fields are contract."""
 
-from gateway.controlplane.calls import MOST_NOTED, ControlCall, Done, Routes, checked, checked_name
+from gateway.controlplane.calls import MOST_NOTED, Action, ControlCall, Done, Routes, checked, checked_name
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.directory import Directory
 from gateway.directory.records import AppRecord
@@ -25,13 +25,13 @@ class AppCalls:
             (
                 _APP,
                 {
-                    "GET": ("app.show", self.show),
-                    "PUT": ("app.register", self.register),
-                    "DELETE": ("app.remove", self.remove),
+                    "GET": Action("app.show", "read", self.show),
+                    "PUT": Action("app.register", "apps", self.register),
+                    "DELETE": Action("app.remove", "apps", self.remove),
                 },
             ),
-            (_APP + r"/suspend", {"POST": ("app.suspend", self.suspend)}),
-            (_APP + r"/resume", {"POST": ("app.resume", self.resume)}),
+            (_APP + r"/suspend", {"POST": Action("app.suspend", "apps", self.suspend)}),
+            (_APP + r"/resume", {"POST": Action("app.resume", "apps", self.resume)}),
         ]
 
     async def show(self, call: ControlCall) -> Done:
@@ -77,9 +77,15 @@ class TableCalls:
     def routes(self) -> Routes:
         """Paths and methods."""
         return [
-            (_TABLES, {"GET": ("table.list", self.list), "POST": ("table.create", self.create)}),
-            (_TABLES + r"/([^/]+)", {"DELETE": ("table.delete", self.delete)}),
-            (_TABLES + r"/([^/]+)/rotate", {"POST": ("table.rotate", self.rotate)}),
+            (
+                _TABLES,
+                {
+                    "GET": Action("table.list", "read", self.list),
+                    "POST": Action("table.create", "tables", self.create),
+                },
+            ),
+            (_TABLES + r"/([^/]+)", {"DELETE": Action("table.delete", "tables", self.delete)}),
+            (_TABLES + r"/([^/]+)/rotate", {"POST": Action("table.rotate", "tables", self.rotate)}),
         ]
 
     async def list(self, call: ControlCall) -> Done:

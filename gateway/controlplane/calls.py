@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from gateway.domain.errors import InvalidField, InvalidJson, MethodNotAllowed, NotFound
 from gateway.domain.model import Environment
-from gateway.domain.rules import DEFAULT_ENV, Name
+from gateway.domain.rules import DEFAULT_ENV, Name, Permission
+from gateway.identity.permissions import Identity
 
 Fields = dict[str, Any]
 
@@ -23,7 +24,7 @@ AuditEvent = dict[str, object]
 
 
 class ControlCall(Struct, frozen=True):
-    """One authorized request: the path's variable parts, the query, the body's fields.
+    """One request that its caller may make: the path's variable parts, the query, the body's fields.
 
     `audit` is what is known so far of the change that is asked for; it is logged however the call ends (D39).
     """
@@ -32,6 +33,7 @@ class ControlCall(Struct, frozen=True):
     query: str
     fields: Fields
     audit: AuditEvent
+    caller: Identity
 
     @property
     def environment(self) -> Environment:
@@ -57,15 +59,36 @@ class Done(Struct, frozen=True):
 
 
 Endpoint = Callable[[ControlCall], Awaitable[Done]]
-Routes = Sequence[tuple[str, dict[str, tuple[str, Endpoint]]]]
-"""A pattern of a path, whose groups are its variable parts, and an action with its endpoint per method."""
+Target = tuple[str, ...]
+"""What an action is done to: an app of an organization, an organization, or nothing in particular."""
+
+
+def named_in_path(parts: tuple[str, ...], _fields: Fields) -> Target:
+    """The organization and the app that a path names, if it names them."""
+    return parts[:2]
+
+
+class Action(Struct, frozen=True):
+    """What a route does, the permission that this needs (None: any caller may), and to what it does it."""
+
+    name: str
+    needs: Permission | None
+    endpoint: Endpoint
+    target: Callable[[tuple[str, ...], Fields], Target] = named_in_path
+
+    def is_open_to(self, caller: Identity, parts: tuple[str, ...], fields: Fields) -> bool:
+        """Whether the caller may; what exists is not looked at."""
+        return self.needs is None or caller.may(self.needs, *self.target(parts, fields))
+
+
+Routes = Sequence[tuple[str, dict[str, Action]]]
+"""A pattern of a path, whose groups are its variable parts, and an action per method."""
 
 
 class Match(Struct, frozen=True):
-    """The action that a request asks for, its endpoint, the path's variable parts, the query."""
+    """The action that a request asks for, the path's variable parts, the query."""
 
-    action: str
-    endpoint: Endpoint
+    action: Action
     parts: tuple[str, ...]
     query: str
 
@@ -84,7 +107,7 @@ class Router:
             if match is not None:
                 if method not in methods:
                     raise MethodNotAllowed(", ".join(methods))
-                return Match(*methods[method], match.groups(), query)
+                return Match(methods[method], match.groups(), query)
         raise NotFound
 
 

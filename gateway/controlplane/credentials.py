@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from backends.clock import Clock
 from gateway.config.settings import SignatureSettings
-from gateway.controlplane.calls import ControlCall, Done, Fields, Routes, checked, checked_name
+from gateway.controlplane.calls import (
+    Action,
+    ControlCall,
+    Done,
+    Fields,
+    Routes,
+    Target,
+    checked,
+    checked_name,
+)
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.domain.answers import iso_instant
@@ -32,7 +41,9 @@ class CredentialCalls:
     @property
     def routes(self) -> Routes:
         """Paths and methods."""
-        return [(r"/v1/credentials", {"POST": ("credentials.issue", self.issue)})]
+        return [
+            (r"/v1/credentials", {"POST": Action("credentials.issue", "credentials", self.issue, _bound_to)})
+        ]
 
     async def issue(self, call: ControlCall) -> Done:
         issuer = self.issuer
@@ -59,6 +70,12 @@ class CredentialCalls:
         }
         call.note(access_key_id=issued.access_key_id)
         return Done(200, body)
+
+
+def _bound_to(_parts: tuple[str, ...], sent: Fields) -> Target:
+    """The app that the credentials are for. Without one they serve all: then nothing is named (D195)."""
+    org, app = sent.get("org"), sent.get("app")
+    return (org if isinstance(org, str) else "", app if isinstance(app, str) else "")
 
 
 def _bound_environment(sent: Fields) -> Environment | None:

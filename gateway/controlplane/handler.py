@@ -1,9 +1,7 @@
 """The control listener: who may manage, which call it is, and one audit line for each change asked for."""
 
-import hmac
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
@@ -28,6 +26,7 @@ from gateway.domain.errors import (
     InvalidField,
     InvalidToken,
     MissingToken,
+    NotAllowed,
     NotChanged,
     Refusal,
     ShuttingDown,
@@ -36,6 +35,8 @@ from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
+from gateway.identity.control_tokens import ControlTokens
+from gateway.identity.permissions import Identity
 from gateway.observability.logs import LogThrottle, describe_exception, report_exception
 
 log = logging.getLogger("kvs.control")
@@ -52,19 +53,15 @@ OTHER = "other"
 
 
 class ControlHandler:
-    """Serves `routes` to those who send a control token. `counted` are requests by action and outcome."""
+    """Serves `routes` to the bearers of `tokens`, as far as they may. `counted` is by action and outcome."""
 
-    def __init__(self, *, tokens: Sequence[str], routes: Routes, settings: EdgeSettings) -> None:
-        self.replace_tokens(tokens)
+    def __init__(self, *, tokens: ControlTokens, routes: Routes, settings: EdgeSettings) -> None:
+        self.tokens = tokens
         self.router = Router(routes)
         self._settings = settings
         self.bodies = BodySlots(settings.max_in_flight)
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})
-
-    def replace_tokens(self, tokens: Sequence[str]) -> None:
-        """Accept these tokens and no others, from the next request on."""
-        self._tokens = [token.encode() for token in tokens]
 
     async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
@@ -87,17 +84,20 @@ class ControlHandler:
         return Response(asked.answer)
 
     async def _answer(self, request: Request, asked: "_Asked") -> Answer:
-        asked.token_number = self._authorize(request.headers)
+        asked.caller = caller = self._authenticate(request.headers)
         asked.action = OTHER
         match = self.router.find(request.method, request.target.decode("latin-1"))
-        asked.action, asked.is_change = match.action, request.method != "GET"
+        asked.action, asked.is_change = match.action.name, request.method != "GET"
         if len(match.parts) > 1:
             org, app, *_ = match.parts
             with suppress(InvalidField):
                 asked.audit["environment"] = str(parse_environment(org, app, match.query))
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds, self.bodies)
-        call = ControlCall(match.parts, match.query, parse_object(body), asked.audit)
-        done = await match.endpoint(call)
+        fields = parse_object(body)
+        if not match.action.is_open_to(caller, match.parts, fields):
+            raise NotAllowed
+        call = ControlCall(match.parts, match.query, fields, asked.audit, caller)
+        done = await match.action.endpoint(call)
         body = b"" if done.status == 204 else msgspec.json.encode(done.body)
         return Answer(done.status, body, fields=done.fields)
 
@@ -107,23 +107,23 @@ class ControlHandler:
         told: dict[str, object] = {"action": asked.action}
         if asked.answer.code is not None:
             told["code"] = asked.answer.code
-        who = {"control_token": asked.token_number, "peer": request.peer, "request_id": request.id}
+        who = {**asked.actor, "peer": request.peer, "request_id": request.id}
         if asked.is_change:
             fields = {**told, **asked.audit, "outcome": asked.outcome, **who}
             audit_log.info("change", extra={"fields": fields})
         if asked.outcome == "refused" and asked.answer.status < 500 and self._refusals.admits():
             log.warning("a control request was refused", extra={"fields": {**told, **who}})
 
-    def _authorize(self, headers: Headers) -> int:
-        """The position, from 1, of the configured token that was sent, in constant time for all (D36)."""
+    def _authenticate(self, headers: Headers) -> Identity:
+        """The bearer of the token that was sent (D36). Raises MissingToken and InvalidToken."""
         field = headers.get(b"authorization")
         if not field:
             raise MissingToken
         scheme, _, token = field.partition(b" ")
-        matches = [hmac.compare_digest(token.strip(), known) for known in self._tokens]
-        if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or not any(matches):
+        caller = self.tokens.find(token.strip())
+        if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or caller is None:
             raise InvalidToken
-        return matches.index(True) + 1
+        return caller
 
 
 class _Asked:
@@ -133,10 +133,20 @@ class _Asked:
         self.action = AUTHENTICATE
         self.is_change = False
         self.audit: AuditEvent = {"environment": None}
-        self.token_number: int | None = None
+        self.caller: Identity | None = None
         self.answer = refuse(ShuttingDown())
         self.outcome = "unknown"
         """Also that of a call that was cancelled."""
+
+    @property
+    def actor(self) -> dict[str, str | None]:
+        """Who asks: a bearer by name, or a subject and the issuer that vouches for it; nobody so far."""
+        if self.caller is None:
+            return {"actor": None}
+        actor: dict[str, str | None] = {"actor": self.caller.name}
+        if self.caller.issuer is not None:
+            actor["issuer"] = self.caller.issuer
+        return actor
 
     def refuse(self, refusal: Refusal) -> None:
         """Nothing was changed, except perhaps where the gateway cannot say."""

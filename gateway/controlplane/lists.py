@@ -1,30 +1,30 @@
 """Lists over HTTP, a page at a time; the next page is in a `Link` field (RFC 8288). Paths are contract."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from msgspec import Struct
 
-from gateway.controlplane.calls import ControlCall, Done, Routes, checked, checked_name
+from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked, checked_name
+from gateway.controlplane.places import SealedPlaces
 from gateway.controlplane.runtime import Runtime
-from gateway.directory.pages import DirectoryPages
+from gateway.directory.pages import DirectoryPages, Listed, Part
 from gateway.directory.records import AppRecord
 from gateway.domain.errors import InvalidField
-from gateway.domain.rules import AppPlace, Name, PageLimit
+from gateway.domain.rules import AppPlace, OrgPlace, PageLimit
 
 _APPS = 100
 _ORGANIZATIONS = 1000
 """How many a page has unless a limit is asked for. Few regions have more organizations than one page."""
 
-Listed = TypeVar("Listed")
-
 
 class ListCalls:
-    """Show organizations, and the apps of one."""
+    """Show organizations, and the apps of one, as far as who calls may see them."""
 
-    def __init__(self, pages: DirectoryPages, runtime: Runtime) -> None:
+    def __init__(self, pages: DirectoryPages, runtime: Runtime, places: SealedPlaces) -> None:
+        self.places = places
         self._pages = pages
         self._runtime = runtime
 
@@ -32,58 +32,73 @@ class ListCalls:
     def routes(self) -> Routes:
         """Paths and methods."""
         return [
-            (r"/v1/orgs", {"GET": ("org.list", self.organizations)}),
-            (r"/v1/orgs/([^/]+)/apps", {"GET": ("app.list", self.apps)}),
+            (r"/v1/orgs", {"GET": Action("org.list", "read", self.organizations)}),
+            (r"/v1/orgs/([^/]+)/apps", {"GET": Action("app.list", "read", self.apps)}),
         ]
 
     async def organizations(self, call: ControlCall) -> Done:
-        page = _parse(call.query, _ORGANIZATIONS, Name)
-        found = await self._pages.organizations(page.after, page.limit + 1)
-        return page.done("/v1/orgs", found, lambda org: {"id": org, "name": org}, place_of=str)
+        page = self._parse(call.query, "/v1/orgs", _ORGANIZATIONS, OrgPlace)
+        part = await self._pages.organizations(
+            page.after, page.limit + 1, lambda org: call.caller.may("read", org)
+        )
+        return page.done(part, lambda org: {"id": org, "name": org}, place_of=str)
 
     async def apps(self, call: ControlCall) -> Done:
         org = checked_name(call.parts[0])
-        page = _parse(call.query, _APPS, AppPlace)
-        found = await self._pages.apps(org, page.after, page.limit + 1)
-        return page.done(f"/v1/orgs/{org}/apps", found, self._runtime.describe_app, place_of=_place_of)
+        page = self._parse(call.query, f"/v1/orgs/{org}/apps", _APPS, AppPlace)
+        part = await self._pages.apps(
+            org, page.after, page.limit + 1, lambda app: call.caller.may("read", org, app)
+        )
+        return page.done(part, self._runtime.describe_app, place_of=_place_of)
+
+    def _parse(self, query: str, path: str, default_limit: int, place: Any) -> "_Page":
+        """The page that a query asks for. Raises InvalidField."""
+        parameters = parse_qs(query, keep_blank_values=True)
+        limits = parameters.pop("limit", [str(default_limit)])
+        places = parameters.pop("after", None)
+        if parameters:
+            raise InvalidField("unknown_parameter")
+        if len(limits) > 1 or not re.fullmatch(r"[0-9]{1,4}", limits[0]):
+            raise InvalidField("invalid_limit")
+        if places is not None and len(places) > 1:
+            raise InvalidField("invalid_after")
+        after = "" if places is None else checked(places[0], place, "invalid_after")
+        limit = checked(int(limits[0]), PageLimit, "invalid_limit")
+        return _Page(path, self.places.open(path, after), limit, self.places)
 
 
 class _Page(Struct, frozen=True):
     """What of a list is asked for: at most `limit`, from behind `after` on."""
 
+    path: str
     after: str
     limit: int
+    places: SealedPlaces
 
     def done(
         self,
-        path: str,
-        found: Sequence[Listed],
+        part: Part[Listed],
         describe: Callable[[Listed], dict[str, Any]],
         *,
         place_of: Callable[[Listed], str],
     ) -> Done:
-        """The page. One more than `limit` was looked for, so that a link never leads to nothing."""
-        shown = found[: self.limit]
-        link: tuple[tuple[str, str], ...] = ()
-        if len(found) > self.limit:
-            query = urlencode({"limit": self.limit, "after": place_of(shown[-1])})
-            link = (("Link", f'<{path}?{query}>; rel="next"'),)
-        return Done(200, [describe(each) for each in shown], fields=link)
+        """The page. One more than `limit` was looked for, so that a link leads to something.
 
+        Where much is hidden it may lead to nothing: it begins where the looking ended, which is sealed, as
+        that may be the name of what is hidden.
+        """
+        shown, following = part.found[: self.limit], None
+        if len(part.found) > self.limit:
+            following = place_of(shown[-1])
+        elif part.reached is not None:
+            following = self.places.seal(self.path, part.reached)
+        return Done(200, [describe(each) for each in shown], fields=self._link(following))
 
-def _parse(query: str, default_limit: int, place: Any) -> _Page:
-    """The page that a query asks for. Raises InvalidField."""
-    parameters = parse_qs(query, keep_blank_values=True)
-    limits = parameters.pop("limit", [str(default_limit)])
-    places = parameters.pop("after", None)
-    if parameters:
-        raise InvalidField("unknown_parameter")
-    if len(limits) > 1 or not re.fullmatch(r"[0-9]{1,4}", limits[0]):
-        raise InvalidField("invalid_limit")
-    if places is not None and len(places) > 1:
-        raise InvalidField("invalid_after")
-    after = "" if places is None else checked(places[0], place, "invalid_after")
-    return _Page(after, checked(int(limits[0]), PageLimit, "invalid_limit"))
+    def _link(self, following: str | None) -> tuple[tuple[str, str], ...]:
+        if following is None:
+            return ()
+        query = urlencode({"limit": self.limit, "after": following})
+        return (("Link", f'<{self.path}?{query}>; rel="next"'),)
 
 
 def _place_of(app: AppRecord) -> str:

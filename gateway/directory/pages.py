@@ -1,17 +1,21 @@
 """Lists of the directory, a page at a time: declared and managed apps in one order, and their organizations.
 
 The order is that of the records' names, so an organization's apps stand together and a page can begin
-anywhere (D165). Nothing here costs more where there are more apps before or behind a page.
+anywhere (D165). Nothing here costs more where there are more apps before or behind a page, and a page
+of which most is hidden from who asks ends early, so that it costs no more than others (D195).
 """
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import merge
 from itertools import groupby, islice
+from typing import Generic, TypeVar
 
-from backends.interface import Record, RecordStore
+from msgspec import Struct
+
+from backends.interface import LONGEST_PAGE, Record, RecordStore
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import APPS, AppRecord
@@ -22,10 +26,29 @@ _APPS_PER_STEP = 100
 _NAMES_PER_PAGE = 50
 """What an organization costs at most; so many small ones cost the same together."""
 
+_STEPS = 4
+"""In which a page of apps is read at most: a step for what is asked for, the others beyond what is hidden."""
+
+_ORG_STEPS = 100
+"""In which a page of organizations is read, unless it may have more of them than that."""
+
 _AFTER_SLASH = "0"
 """The character that follows the slash: what begins with `acme/` stands before `acme0`."""
 
 _ORG = re.compile(rf"{APPS}([A-Za-z0-9][A-Za-z0-9._-]*)/")
+
+
+Listed = TypeVar("Listed")
+
+IsShown = Callable[[str], bool]
+"""Whether who asks may see what has that name."""
+
+
+class Part(Struct, Generic[Listed], frozen=True):
+    """What was found. `reached` is the place up to which was looked, if there may be more behind it."""
+
+    found: Sequence[Listed]
+    reached: str | None
 
 
 class DirectoryPages:
@@ -36,8 +59,8 @@ class DirectoryPages:
         self._records = records
         self._corrupt = corrupt
 
-    async def apps(self, org: str, after: str, limit: int) -> Sequence[AppRecord]:
-        """The first `limit` (up to `LONGEST_PAGE`) app environments of an organization.
+    async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Part[AppRecord]:
+        """At most `limit` (up to `LONGEST_PAGE`) apps of an organization that are shown.
 
         With `after`, those behind an environment (`app/env`), or behind all of an app (`app`). A declared app
         takes precedence over a managed one of its name (D33). One whose record is corrupt is left out (D135).
@@ -45,14 +68,17 @@ class DirectoryPages:
         prefix = f"{APPS}{org}/"
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
         apps: list[AppRecord] = []
-        while True:
-            managed = await self._records.page(prefix, after=position, limit=limit)
-            found = dict(managed) | dict(self._declared.page(prefix, position, limit))
-            names = sorted(found)[:limit]
-            apps += await self._readable([(name, found[name]) for name in names])
-            if len(names) < limit or len(apps) >= limit:
-                return apps[:limit]
+        for step in range(_STEPS):
+            size = limit if step == 0 else LONGEST_PAGE
+            managed = await self._records.page(prefix, after=position, limit=size)
+            found = dict(managed) | dict(self._declared.page(prefix, position, size))
+            names = sorted(found)[:size]
+            shown = [name for name in names if is_shown(name[len(prefix) :].partition("/")[0])]
+            apps += await self._readable([(name, found[name]) for name in shown])
+            if len(names) < size or len(apps) >= limit:
+                return Part(apps[:limit], None)
             position = names[-1]
+        return Part(apps, position[len(prefix) :])
 
     async def _readable(self, found: Sequence[tuple[str, Record | AppRecord]]) -> list[AppRecord]:
         apps = []
@@ -65,25 +91,33 @@ class DirectoryPages:
                 await asyncio.sleep(0)
         return apps
 
-    async def organizations(self, after: str, limit: int) -> Sequence[str]:
-        """The first `limit` organizations after `after` (empty: from the first) that have an app."""
-        both = merge(
-            await self._managed_organizations(after, limit),
-            self._declared.organizations(after),
-            key=lambda org: f"{org}/",
+    async def organizations(self, after: str, limit: int, is_shown: IsShown) -> Part[str]:
+        """At most `limit` organizations that have an app and are shown, behind `after` if it is given."""
+        managed = await self._managed_organizations(after, limit, is_shown)
+        reached = managed.reached
+        declared = (
+            org
+            for org in self._declared.organizations(after)
+            if is_shown(org) and (reached is None or f"{org}/" <= f"{reached}/")
         )
-        return list(islice((org for org, _ in groupby(both)), limit))
+        both = merge(managed.found, declared, key=lambda org: f"{org}/")
+        found = list(islice((org for org, _ in groupby(both)), limit))
+        return Part(found, reached if len(found) < limit else None)
 
-    async def _managed_organizations(self, after: str, limit: int) -> Sequence[str]:
-        """At least `limit` if there are so many. From the last one that a page names it goes on behind it."""
+    async def _managed_organizations(self, after: str, limit: int, is_shown: IsShown) -> Part[str]:
+        """Some, or all. From the last one that a page of names has it goes on behind it."""
         position = f"{APPS}{after}{_AFTER_SLASH}" if after else ""
         found: list[str] = []
-        while len(found) < limit:
+        reached = after
+        for _ in range(max(limit, _ORG_STEPS)):
             page = await self._records.page(APPS, after=position, limit=_NAMES_PER_PAGE)
             orgs = [match[1] for name, _ in page if (match := _ORG.match(name))]
-            found += [org for org, _ in groupby(orgs)]
+            found += [org for org, _ in groupby(orgs) if is_shown(org)]
             if len(page) < _NAMES_PER_PAGE:
-                break
+                return Part(found, None)
+            reached = orgs[-1] if orgs else reached
             position = f"{APPS}{orgs[-1]}{_AFTER_SLASH}" if orgs else page[-1][0]
+            if len(found) >= limit:
+                break
             await asyncio.sleep(0)
-        return found
+        return Part(found, reached)

@@ -4,7 +4,7 @@ Configuration lowers limits, it never raises them. A pattern holds for a text as
 """
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -20,8 +20,12 @@ _NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
 """Of an organization, an app, an environment."""
 
-AppPlace = Annotated[str, Meta(pattern=rf"^{_NAME}(/{_NAME})?\Z")]
-"""Where a page of apps begins: behind an app, or behind one environment of it."""
+_SEALED_PLACE = "~[A-Za-z0-9_-]{1,256}"
+AppPlace = Annotated[str, Meta(pattern=rf"^({_NAME}(/{_NAME})?|{_SEALED_PLACE})\Z")]
+"""Where a page of apps begins: behind an app, behind one environment of it, or where a link says."""
+
+OrgPlace = Annotated[str, Meta(pattern=rf"^({_NAME}|{_SEALED_PLACE})\Z")]
+"""Where a page of organizations begins: behind one, or where a link says."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
 """How much of a list is shown at once."""
@@ -50,6 +54,15 @@ DEFAULT_SESSION_SECONDS = 3600
 
 Role = Annotated[str, Meta(max_length=2048)]
 """An ARN, which AWS bounds like this; a session token that names it has to fit into a header field."""
+
+Permission = Literal["read", "tables", "apps", "credentials"]
+"""What a caller of the control plane may be allowed: to look; to change tables; to change apps; to issue."""
+
+ScopePattern = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._*?!\[\]-]{1,128}\Z")]
+"""A shell-style pattern of organizations or apps."""
+
+BearerName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@/-]{0,63}\Z")]
+"""What the bearer of a control token is called in the audit log."""
 
 BEARER_TOKEN = re.compile(rb"[!-~\x80-\xff]+")
 """Control tokens and table tokens that a header carries unchanged: no blanks, no control characters."""

@@ -50,6 +50,11 @@ async def test_listing_prints_the_organizations(blog):
     assert listed == [{"id": "acme", "name": "acme"}, {"id": "other", "name": "other"}]
 
 
+async def test_whoami_prints_whose_token_it_is(run):
+    shown = (await run("whoami")).json
+    assert (shown["name"], shown["allow"]) == ("token-1", ["read", "tables", "apps", "credentials"])
+
+
 async def test_showing_prints_the_app(blog):
     assert (await blog("apps", "show", *BLOG)).json == APP
 

@@ -57,7 +57,7 @@ async def test_a_change_is_one_line_that_says_who_what_and_when(busy, caplog, ch
     caplog.clear()
     reply = await busy.manage(method, path, body)
     (line,) = _lines(caplog)
-    who = {"control_token": 1, "peer": "127.0.0.1"}
+    who = {"actor": "token-1", "peer": "127.0.0.1"}
     assert line.items() >= {**said, "environment": HERE, "outcome": "done", **who}.items()
     assert line["request_id"] == reply.headers["x-request-id"]
     assert line["time"].startswith("20")
@@ -78,7 +78,7 @@ async def test_a_change_that_is_refused_is_one_line_with_its_code(busy, caplog, 
     caplog.clear()
     reply = await busy.manage(method, path, body)
     (line,) = _lines(caplog)
-    assert line.items() >= {**said, "outcome": "refused", "control_token": 1, "peer": "127.0.0.1"}.items()
+    assert line.items() >= {**said, "outcome": "refused", "actor": "token-1", "peer": "127.0.0.1"}.items()
     assert line["code"] == reply.error
 
 
@@ -153,7 +153,7 @@ async def test_the_line_tells_which_of_several_control_tokens_was_used(caplog):
         {"control": {"tokens": ["first-control-token", "second-control-token"]}}
     ) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"}, token="second-control-token")
-    assert _lines(caplog)[0]["control_token"] == 2
+    assert _lines(caplog)[0]["actor"] == "token-2"
 
 
 async def test_changes_are_recorded_whatever_the_log_level_is(gateway, caplog, capsys):

@@ -151,7 +151,7 @@ class Replica:
 
     async def apps(self) -> list[AppRecord]:
         """All that there are in the one organization."""
-        return list(await self.pages.apps("acme", "", 1000))
+        return list((await self.pages.apps("acme", "", 1000, lambda _: True)).found)
 
     async def register(self, environment: Environment = SHOP, app_type: str = "api", **settings) -> None:
         await self.directory.register(AppRecord(environment, app_type, active=False, **settings))

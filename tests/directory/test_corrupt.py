@@ -54,7 +54,7 @@ async def test_a_page_is_full_though_corrupt_apps_stand_in_it(region, replica):
         await replica.register(Environment("acme", f"app_{number}", "production"))
     for number in (0, 1, 2, 5):
         await _overwrite(region, f"app/acme/app_{number}/production", b"{")
-    page = await replica.pages.apps("acme", "", 3)
+    page = (await replica.pages.apps("acme", "", 3, lambda _: True)).found
     assert [app.environment.app for app in page] == ["app_3", "app_4", "app_6"]
 
 

@@ -1,7 +1,7 @@
 """The OpenAPI document: valid, served, and of one mind with the code about codes, limits and routes."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -95,8 +95,10 @@ def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
     assert schema_of("TableName")["pattern"] == _pattern(rules.TableName)
     parameters = DOCUMENT["components"]["parameters"]
     assert parameters["AfterApp"]["schema"]["pattern"] == _pattern(rules.AppPlace)
+    assert parameters["AfterOrg"]["schema"]["pattern"] == _pattern(rules.OrgPlace)
     assert parameters["AppLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
     assert parameters["OrgLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
+    assert schema_of("Permissions")["items"]["enum"] == list(get_args(rules.Permission))
     change = schema_of("AppChange")["properties"]
     assert change["type"]["pattern"] == _pattern(rules.AppType)
     assert change["requests_per_minute"]["maximum"] == _largest(rules.CallsPerMinute)

@@ -33,7 +33,7 @@ REFUSED = {
 }
 ELSEWHERE = {
     "missing_token", "invalid_token", "bad_request", "request_timeout", "session_credentials_disabled",
-    "internal_error", "auth_unavailable", "overloaded", "shutting_down",
+    "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down",
 }  # fmt: skip
 """What needs no token, a broken connection, another configuration or a fault: tested where these are."""
 

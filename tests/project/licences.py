@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 
 from tests.project.lock import pins
 
-ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "PSF-2.0"}
+ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"}
 
 _SPELT_OTHERWISE = {
     "Apache 2.0": "Apache-2.0",

@@ -22,6 +22,7 @@ from gateway.domain.errors import (
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
 from gateway.domain.rules import CallsPerMinute, TableName
+from gateway.identity.permissions import Identity, grant_of
 from gateway.sigv4 import SignatureRules
 from tests.fuzz.oracle import assert_agreement
 from tests.fuzz.targets.coroutines import result_of
@@ -29,6 +30,7 @@ from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE
 from tests.support.signing import REGION, Signer
 
+OPERATOR = Identity("operator", (grant_of("all", (), ()),))
 NOW_SECONDS = 1_795_132_800
 CLOCK = FakeClock(NOW_SECONDS * 1000)
 SESSION = SessionCredentials([MASTER_KEY], CLOCK)
@@ -124,7 +126,7 @@ def control(data: bytes) -> None:
         sent = parse_object(content)
         name = checked_name(sent.get("name"), TableName)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
-        limit = ControlCall((), "", sent, audit={}).integer("minute_limit", CallsPerMinute)
+        limit = ControlCall((), "", sent, audit={}, caller=OPERATOR).integer("minute_limit", CallsPerMinute)
         assert limit is None or 1 <= limit <= 1_000_000_000
 
 

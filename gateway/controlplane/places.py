@@ -1,0 +1,50 @@
+"""Places in lists that a link may name, and who follows it must not read (D195)."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
+from secrets import token_bytes
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from gateway.config.settings import Settings
+from gateway.domain.errors import InvalidField
+
+_MARK = "~"
+_NONCE_BYTES = 12
+_PADDED_BYTES = 130
+"""An app and an environment at their longest, so that the length tells nothing."""
+
+
+def places_of(settings: Settings) -> "SealedPlaces":
+    """All replicas with the same secrets open what each of them has sealed."""
+    secrets = msgspec.json.encode([settings.control.tokens, settings.signature.credentials], enc_hook=str)
+    return SealedPlaces(sha256(b"places of lists" + secrets).digest())
+
+
+class SealedPlaces:
+    """Seals places with a key of 32 bytes, each for the one list that it belongs to."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    def seal(self, path: str, place: str) -> str:
+        """The place as `after` of a link."""
+        nonce = token_bytes(_NONCE_BYTES)
+        sealed = self._cipher.encrypt(nonce, place.encode().ljust(_PADDED_BYTES), path.encode())
+        return _MARK + urlsafe_b64encode(nonce + sealed).decode().rstrip("=")
+
+    def open(self, path: str, after: str) -> str:
+        """The place that `after` stands for, itself if it is not sealed. Raises InvalidField."""
+        if not after.startswith(_MARK):
+            return after
+        try:
+            sent = urlsafe_b64decode(after[1:] + "===")
+            return (
+                self._cipher.decrypt(sent[:_NONCE_BYTES], sent[_NONCE_BYTES:], path.encode())
+                .decode()
+                .rstrip()
+            )
+        except (ValueError, InvalidTag):
+            raise InvalidField("invalid_after") from None

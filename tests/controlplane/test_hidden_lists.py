@@ -1,0 +1,116 @@
+"""Lists show what their caller may see; what is hidden costs little, and no link tells what it is."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gateway.directory.records import AppRecord, app_name, encode
+from gateway.domain.model import Environment
+from tests.controlplane.paths import APPS
+from tests.support.config import CONTROL_TOKEN
+from tests.support.gateway import run_gateway
+
+TOKEN = "the-token-of-the-team"
+MOST_STORE_CALLS = 8
+"""Those of the background work among them."""
+
+
+async def running_with(gateway_changes, orgs=(), apps=()):
+    entry = {"name": "team", "token": TOKEN, "allow": ["read"], "orgs": [*orgs], "apps": [*apps]}
+    return run_gateway({"control": {"tokens": [CONTROL_TOKEN, entry]}, **gateway_changes})
+
+
+def declared(*names):
+    places = [name.split("/") for name in names]
+    return {"apps": [{"org": org, "app": app, "env": "production", "type": "api"} for org, app in places]}
+
+
+async def store(gateway, org, apps):
+    for app in apps:
+        record = AppRecord(environment=Environment(org, app, "production"), type="api", active=True)
+        await gateway.app.stores.records.swap(app_name(record.environment), encode(record), None)
+
+
+async def pages(gateway, path):
+    """Ids on each page, and the places that links name."""
+    found, places = [], []
+    while path:
+        reply = await gateway.manage("GET", path, token=TOKEN)
+        assert reply.status == 200
+        found.append([each.get("app_id", each.get("id")) for each in reply.json])
+        link = re.fullmatch(r'<(/[^>]+)>; rel="next"', reply.headers.get("Link", ""))
+        path = link[1] if link else ""
+        if link:
+            places += parse_qs(urlsplit(path).query)["after"]
+    return found, places
+
+
+def joined(found):
+    return [each for page in found for each in page]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+async def test_pages_together_are_the_apps_that_may_be_seen(limit):
+    names = [f"acme/{app}" for app in ("blog", "shop-a", "shop-b", "wiki", "shop-c")]
+    async with await running_with(declared(*names), apps=["shop-*"]) as gateway:
+        await store(gateway, "acme", ["a", "shop-ab", "z"])
+        found, _ = await pages(gateway, f"{APPS}?limit={limit}")
+    assert joined(found) == ["shop-a", "shop-ab", "shop-b", "shop-c"]
+    assert all(len(page) == limit for page in found[:-1])
+
+
+async def test_where_much_is_hidden_a_page_costs_a_bounded_number_of_store_calls():
+    async with await running_with(declared(), apps=["zz*"]) as gateway:
+        await store(gateway, "acme", [f"a{number:05d}" for number in range(8000)] + ["zz-1"])
+        before = gateway.faults.count("page")
+        first = await gateway.manage("GET", f"{APPS}?limit=5", token=TOKEN)
+        assert gateway.faults.count("page") - before <= MOST_STORE_CALLS
+        assert (first.json, "Link" in first.headers) == ([], True)
+        found, places = await pages(gateway, f"{APPS}?limit=5")
+    assert joined(found) == ["zz-1"]
+    assert places
+    assert len({len(place) for place in places}) == 1
+
+
+async def test_no_link_tells_the_name_of_what_is_hidden():
+    async with await running_with(declared(), apps=["zz*"]) as gateway:
+        await store(gateway, "acme", [f"hidden{number:05d}" for number in range(4000)] + ["zz-1"])
+        _, places = await pages(gateway, f"{APPS}?limit=1")
+    assert places
+    assert all(place.startswith("~") and "hidden" not in place for place in places)
+
+
+async def test_a_place_is_sealed_for_its_own_list_and_cannot_be_changed():
+    async with await running_with(declared(), apps=["zz*"]) as gateway:
+        await store(gateway, "acme", [f"hidden{number:05d}" for number in range(4000)])
+        (_, (place, *_)) = await pages(gateway, f"{APPS}?limit=1")
+        changed = place[:-5] + ("A" if place[-5] != "A" else "B") + place[-4:]
+        for path in (f"/v1/orgs/other/apps?after={place}", f"{APPS}?after={changed}", f"{APPS}?after=~A"):
+            reply = await gateway.manage("GET", path, token=TOKEN)
+            assert (reply.status, reply.error) == (422, "invalid_after")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 1000])
+async def test_organizations_that_may_not_be_seen_are_left_out(limit):
+    names = [f"{org}/a" for org in ("acme", "other", "team-1", "team-3")]
+    async with await running_with(declared(*names), orgs=["team-*"]) as gateway:
+        await store(gateway, "team-2", ["a"])
+        await store(gateway, "hidden", ["a"])
+        found, _ = await pages(gateway, f"/v1/orgs?limit={limit}")
+    assert joined(found) == ["team-1", "team-2", "team-3"]
+
+
+async def test_behind_many_hidden_organizations_the_next_page_goes_on_with_declared_and_managed_ones():
+    names = [f"{org}/a" for org in ("aa-team", "m-team", "zz-team")]
+    async with await running_with(declared(*names), orgs=["*-team"]) as gateway:
+        for number in range(150):
+            await store(gateway, f"b{number:03d}", [f"{app:02d}" for app in range(51)])
+        await store(gateway, "n-team", ["a"])
+        before = gateway.faults.count("page")
+        first = await gateway.manage("GET", "/v1/orgs?limit=10", token=TOKEN)
+        assert gateway.faults.count("page") - before <= 100 + MOST_STORE_CALLS
+        assert [org["id"] for org in first.json] == ["aa-team"]
+        found, places = await pages(gateway, "/v1/orgs?limit=10")
+    assert joined(found) == ["aa-team", "m-team", "n-team", "zz-team"]
+    assert all(place.startswith("~") for place in places)
