@@ -1,92 +1,91 @@
 """The commands and their arguments, as one table of parsers."""
 
 import argparse
+import json
 from collections.abc import Mapping
-from typing import NoReturn
 
-from gateway.cli.calling import CommandFailed, Exit
+from gateway import __version__
+from gateway.cli.parsers import Commands, Parser
 from gateway.cli.usage import duration_ms, instant_ms
 from gateway.domain.rules import DEFAULT_ENV
 
-_DEFAULT_URL = "http://127.0.0.1:8081"
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise CommandFailed(Exit.INVALID, "usage", message=message, usage=self.format_usage().strip())
+DEFAULT_URL = "http://127.0.0.1:8081"
 
 
 def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argparse.Namespace:
     """The command (`command`, `action`) and its arguments. Raises CommandFailed."""
-    parser = _Parser(prog="kvs-gateway", description="An authenticated key-value edge over pluggable stores.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser = Parser(prog="kvs-gateway", description="An authenticated key-value edge over pluggable stores.")
+    shown = json.dumps({"version": __version__})
+    parser.add_argument("--version", action="version", version=shown, help="print the version")
+    commands = Commands(parser, "command")
     for name, text in (
         ("serve", "run the gateway"),
         ("check", "report every mistake in a configuration"),
     ):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("--config", required=True, metavar="FILE")
-    commands.add_parser("version", help="print the version")
+        commands.add(name, text).add_argument("--config", required=True, metavar="FILE")
+    commands.add("version", "print the version")
     shared = _shared(environ)
-    commands.add_parser(
-        "whoami", parents=[shared], help="show whose control token this is, and what it may do"
-    )
-    _add_organizations(commands.add_parser("orgs", help="show organizations"), shared)
-    _add_apps(commands.add_parser("apps", help="manage apps"), shared)
-    _add_tables(commands.add_parser("tables", help="manage tables"), shared)
-    _add_credentials(commands.add_parser("credentials", help="issue session credentials"), shared)
-    _add_usage(commands.add_parser("usage", help="report what tenants used in a period, from Prometheus"))
+    whoami = commands.add("whoami", "show whose control token this is, and what it may do", shared)
+    whoami.set_defaults(action="show")
+    commands.group("orgs").add("list", "list all organizations that have apps", shared)
+    _add_apps(commands.group("apps"), shared)
+    _add_tables(commands.group("tables"), shared)
+    _add_credentials(commands.group("credentials"), shared)
+    _add_usage(commands.add("usage", "report what tenants used in a period, from Prometheus"))
     return parser.parse_args(argv)
 
 
-def _shared(environ: Mapping[str, str]) -> _Parser:
-    parser = _Parser(add_help=False)
+def _shared(environ: Mapping[str, str]) -> Parser:
+    parser = Parser(add_help=False)
     parser.add_argument(
         "--url",
-        default=environ.get("KVS_CONTROL_URL") or _DEFAULT_URL,
-        help="the control listener (KVS_CONTROL_URL)",
+        default=environ.get("KVS_CONTROL_URL") or DEFAULT_URL,
+        help=f"the control listener (KVS_CONTROL_URL, default {DEFAULT_URL})",
     )
     return parser
 
 
-def _add_organizations(parser: argparse.ArgumentParser, shared: _Parser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared], help="list all organizations that have apps")
-
-
-def _add_apps(parser: argparse.ArgumentParser, shared: _Parser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    register = actions.add_parser("register", parents=[shared, _app()], help="register or change an app")
+def _add_apps(actions: Commands, shared: Parser) -> None:
+    register = actions.add(
+        "register", "register an app, or change what is named of one", shared, _app(), _limits()
+    )
     register.add_argument("--type", required=True)
-    register.add_argument("--requests-per-minute", type=int, metavar="N")
-    register.add_argument("--max-tables", type=int, metavar="N")
-    listing = actions.add_parser("list", parents=[shared], help="list an organization's apps")
+    change = actions.add("set", "change what is named of an app", shared, _app(), _limits())
+    change.add_argument("--type", default=argparse.SUPPRESS)
+    listing = actions.add("list", "list an organization's apps", shared)
     listing.add_argument("--org", required=True)
     for name, text in (
         ("show", "show an app"),
         ("suspend", "refuse all calls of an app until it is resumed"),
         ("resume", "serve a suspended app again"),
     ):
-        actions.add_parser(name, parents=[shared, _app()], help=text)
-    remove = actions.add_parser("remove", parents=[shared, _app()], help="remove an app with its tables")
+        actions.add(name, text, shared, _app())
+    remove = actions.add("remove", "remove an app with its tables", shared, _app())
     remove.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
 
 
-def _add_tables(parser: argparse.ArgumentParser, shared: _Parser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", parents=[shared, _app()], help="list an app's tables")
-    issuing = [shared, _app(), _table(), _format()]
-    create = actions.add_parser("create", parents=issuing, help="create a table and print its token")
-    create.add_argument("--minute-limit", type=int, metavar="N")
-    rotate = actions.add_parser("rotate", parents=issuing, help="give a table a new token and print it")
-    rotate.add_argument("--overlap-seconds", type=int, metavar="N", help="how long the old token still works")
-    delete = actions.add_parser("delete", parents=[shared, _app(), _table()], help="delete a table")
+def _add_tables(actions: Commands, shared: Parser) -> None:
+    actions.add("list", "list an app's tables", shared, _app())
+    actions.add("show", "show a table", shared, _app(), _table())
+    change = actions.add("set", "change the limit of a table", shared, _app(), _table())
+    _add_limit(change, "--minute-limit", "default: that of the app alone", required=True)
+    issuing = (shared, _app(), _table(), _format())
+    create = actions.add("create", "create a table and print its token", *issuing)
+    create.add_argument("--minute-limit", type=int, default=argparse.SUPPRESS, metavar="N")
+    rotate = actions.add("rotate", "give a table a new token and print it", *issuing)
+    rotate.add_argument(
+        "--overlap-seconds",
+        type=int,
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="how long the old token still works",
+    )
+    delete = actions.add("delete", "delete a table", shared, _app(), _table())
     delete.add_argument("--yes", action="store_true", required=True, help="confirm: the data is lost")
 
 
-def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    issue = actions.add_parser("issue", parents=[shared], help="print them as AWS' credential_process does")
+def _add_credentials(actions: Commands, shared: Parser) -> None:
+    issue = actions.add("issue", "issue session credentials, in the form of credential_process", shared)
     issue.add_argument("--role", required=True, metavar="ARN")
     issue.add_argument(
         "--ttl",
@@ -99,7 +98,7 @@ def _add_credentials(parser: argparse.ArgumentParser, shared: _Parser) -> None:
     issue.add_argument("--env")
 
 
-def _add_usage(parser: argparse.ArgumentParser) -> None:
+def _add_usage(parser: Parser) -> None:
     parser.add_argument(
         "--prometheus",
         required=True,
@@ -126,21 +125,44 @@ def _add_usage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("json", "csv"), default="json")
 
 
-def _app() -> _Parser:
-    parser = _Parser(add_help=False)
+def _app() -> Parser:
+    parser = Parser(add_help=False)
     parser.add_argument("--org", required=True)
     parser.add_argument("--app", required=True)
-    parser.add_argument("--env", default=DEFAULT_ENV)
+    parser.add_argument("--env", default=DEFAULT_ENV, help=f"default {DEFAULT_ENV}")
     return parser
 
 
-def _table() -> _Parser:
-    parser = _Parser(add_help=False)
+def _limits() -> Parser:
+    parser = Parser(add_help=False)
+    for option in ("--requests-per-minute", "--max-tables"):
+        _add_limit(parser, option, "default: the configured one", required=False)
+    return parser
+
+
+def _add_limit(parser: Parser, option: str, text: str, *, required: bool) -> None:
+    parser.add_argument(
+        option, type=_limit, default=argparse.SUPPRESS, required=required, metavar="N|default", help=text
+    )
+
+
+def _limit(text: str) -> int | None:
+    """A limit of one's own, or None for `default`. Raises ArgumentTypeError."""
+    if text == "default":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"neither a whole number nor default: {text!r}") from None
+
+
+def _table() -> Parser:
+    parser = Parser(add_help=False)
     parser.add_argument("--name", required=True)
     return parser
 
 
-def _format() -> _Parser:
-    parser = _Parser(add_help=False)
+def _format() -> Parser:
+    parser = Parser(add_help=False)
     parser.add_argument("--format", choices=("json", "env", "k8s-secret"), default="json")
     return parser

@@ -3,6 +3,7 @@
 from gateway.cli.calling import CommandFailed, Exit
 from gateway.domain.errors import ChangeUnknown
 
+_READING = ("list", "show")
 _REPEAT = "repeat the command"
 _NEXT_STEPS = {
     ("tables", "create"): f"{_REPEAT}; if it fails with table_exists, tables rotate gives a token",
@@ -13,6 +14,8 @@ _NEXT_STEPS = {
 
 def advise(failure: CommandFailed, command: str, action: str) -> None:
     """Add to the report of a failed change what to do next, if it may have been applied."""
+    if action in _READING:
+        return
     is_told = failure.report.get("detail") == ChangeUnknown.detail
     if is_told or failure.exit_code is Exit.NETWORK:
         failure.report["next"] = _NEXT_STEPS.get((command, action), _REPEAT)

@@ -3,7 +3,7 @@
 from gateway.controlplane.calls import MOST_NOTED, Action, ControlCall, Done, Routes, checked, checked_name
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.directory import Directory
-from gateway.directory.records import AppRecord
+from gateway.directory.records import AppChange, AppRecord, TableChange
 from gateway.domain.errors import TableNotFound
 from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, TableCount, TableName
 
@@ -12,7 +12,7 @@ _TABLES = _APP + r"/services/kvs/tables"
 
 
 class AppCalls:
-    """Register, show, suspend, resume and remove apps."""
+    """Register, change, show, suspend, resume and remove apps."""
 
     def __init__(self, directory: Directory, runtime: Runtime) -> None:
         self._directory = directory
@@ -27,6 +27,7 @@ class AppCalls:
                 {
                     "GET": Action("app.show", "read", self.show),
                     "PUT": Action("app.register", "apps", self.register),
+                    "PATCH": Action("app.change", "apps", self.change),
                     "DELETE": Action("app.remove", "apps", self.remove),
                 },
             ),
@@ -52,6 +53,16 @@ class AppCalls:
         app, created = await self._directory.register(wanted)
         return Done(201 if created else 200, self._runtime.describe_app(app))
 
+    async def change(self, call: ControlCall) -> Done:
+        environment = call.environment
+        change = AppChange(
+            type=call.named("type", AppType),
+            requests_per_minute=call.named("requests_per_minute", CallsPerMinute | None),
+            max_tables=call.named("max_tables", TableCount | None),
+        )
+        call.note(**change.named)
+        return Done(200, self._runtime.describe_app(await self._directory.change_app(environment, change)))
+
     async def remove(self, call: ControlCall) -> Done:
         await self._directory.remove(call.environment)
         return Done(204)
@@ -66,7 +77,7 @@ class AppCalls:
 
 
 class TableCalls:
-    """Create, list, rotate and delete tables."""
+    """Create, list, show, change, rotate and delete tables."""
 
     def __init__(self, directory: Directory, runtime: Runtime, default_overlap_seconds: int) -> None:
         self._directory = directory
@@ -84,7 +95,14 @@ class TableCalls:
                     "POST": Action("table.create", "tables", self.create),
                 },
             ),
-            (_TABLES + r"/([^/]+)", {"DELETE": Action("table.delete", "tables", self.delete)}),
+            (
+                _TABLES + r"/([^/]+)",
+                {
+                    "GET": Action("table.show", "read", self.show),
+                    "PATCH": Action("table.change", "tables", self.change),
+                    "DELETE": Action("table.delete", "tables", self.delete),
+                },
+            ),
             (_TABLES + r"/([^/]+)/rotate", {"POST": Action("table.rotate", "tables", self.rotate)}),
         ]
 
@@ -99,6 +117,18 @@ class TableCalls:
         minute_limit = call.integer("minute_limit", CallsPerMinute)
         app, token = await self._directory.create_table(environment, name, minute_limit)
         return Done(201, self._issued(app, name, token))
+
+    async def show(self, call: ControlCall) -> Done:
+        app = await self._directory.find(call.environment)
+        return Done(200, self._described(app, call.parts[2]))
+
+    async def change(self, call: ControlCall) -> Done:
+        environment, name = call.environment, call.parts[2]
+        call.note(table=name[:MOST_NOTED])
+        change = TableChange(minute_limit=call.named("minute_limit", CallsPerMinute | None))
+        call.note(**change.named)
+        app = await self._directory.change_table(environment, name, change)
+        return Done(200, self._described(app, name))
 
     async def rotate(self, call: ControlCall) -> Done:
         environment, name = call.environment, call.parts[2]
@@ -116,11 +146,14 @@ class TableCalls:
         return Done(204)
 
     def _issued(self, app: AppRecord, name: str, token: str) -> dict[str, object]:
-        table = app.table(name)
-        if table is None:
-            raise TableNotFound
         return {
-            "table": self._runtime.describe_table(app, table),
+            "table": self._described(app, name),
             "token": token,
             "runtime": self._runtime.variables(name, token),
         }
+
+    def _described(self, app: AppRecord, name: str) -> dict[str, object]:
+        table = app.table(name)
+        if table is None:
+            raise TableNotFound
+        return self._runtime.describe_table(app, table)

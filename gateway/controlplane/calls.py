@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from gateway.domain.errors import InvalidField, InvalidJson, MethodNotAllowed, NotFound
 from gateway.domain.model import Environment
@@ -43,6 +43,10 @@ class ControlCall(Struct, frozen=True):
     def note(self, **details: object) -> None:
         """Add to what is known of the change."""
         self.audit.update(details)
+
+    def named(self, field: str, rule: Any) -> Any:
+        """The value of a field, or UNSET if it is absent. Raises InvalidField."""
+        return checked(self.fields[field], rule, f"invalid_{field}") if field in self.fields else UNSET
 
     def integer(self, field: str, rule: Any) -> int | None:
         """The integer in a field, or None if it is absent or null. Raises InvalidField."""

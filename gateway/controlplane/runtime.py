@@ -44,17 +44,20 @@ class Runtime(Struct, frozen=True):
     def describe_app(self, app: AppRecord) -> dict[str, Any]:
         """The app as the control plane shows it; its limits are those in effect."""
         return {
+            "id": app.environment.app,
+            "name": app.environment.app,
             "org_id": app.environment.org,
             "app_id": app.environment.app,
             "env_id": app.environment.env,
             "type": app.type,
             "status": "active" if app.active else "inactive",
-            "requests_per_minute": app.requests_per_minute or self.default_limit,
+            "requests_per_minute": self._limit_of(app),
             "max_tables": self.default_max_tables if app.max_tables is None else app.max_tables,
         }
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
-        """The table as the control plane shows it: never its token."""
+        """The table as the control plane shows it: the limit in effect (D200), never its token."""
+        limit = self._limit_of(app)
         return {
             "id": table.id,
             "org_id": app.environment.org,
@@ -65,8 +68,11 @@ class Runtime(Struct, frozen=True):
             "kvs_url": self.public_url,
             "env_var_name": self.token_variable(table.name),
             "token_last_four": table.token_last_four,
-            "minute_limit": table.minute_limit,
+            "minute_limit": limit if table.minute_limit is None else min(limit, table.minute_limit),
             "disabled_at": None,
             "created_at": iso_instant(table.created_at_ms),
             "updated_at": iso_instant(table.updated_at_ms),
         }
+
+    def _limit_of(self, app: AppRecord) -> int:
+        return app.requests_per_minute or self.default_limit

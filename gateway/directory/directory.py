@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.managed import ManagedApps
-from gateway.directory.records import AppRecord
+from gateway.directory.records import AppChange, AppRecord, TableChange
 from gateway.domain.errors import AppIsDeclared, ControlRefusal
 from gateway.domain.model import Environment
 
@@ -38,6 +38,11 @@ class Directory:
         with self._changing(app.environment):
             return await self._managed.register(app)
 
+    async def change_app(self, environment: Environment, change: AppChange) -> AppRecord:
+        """Change of the app what is named. Raises AppNotFound."""
+        with self._changing(environment):
+            return await self._managed.change_app(environment, change)
+
     async def remove(self, environment: Environment) -> None:
         """Remove the app with its tables."""
         with self._changing(environment):
@@ -66,6 +71,11 @@ class Directory:
         """The app, and the table's new token."""
         with self._changing(environment):
             return await self._managed.rotate_table(environment, name, overlap_seconds)
+
+    async def change_table(self, environment: Environment, name: str, change: TableChange) -> AppRecord:
+        """Change of the table what is named. Raises AppNotFound and TableNotFound."""
+        with self._changing(environment):
+            return await self._managed.change_table(environment, name, change)
 
     async def delete_table(self, environment: Environment, name: str) -> None:
         """Remove the table; its entries are reclaimed in the background."""

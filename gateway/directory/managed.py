@@ -9,7 +9,7 @@ from backends.clock import Clock
 from backends.interface import RecordStore
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.documents import AppDocuments
-from gateway.directory.records import AppRecord, RetiringToken, TableRecord
+from gateway.directory.records import AppChange, AppRecord, RetiringToken, TableChange, TableRecord
 from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.errors import (
     AppNotFound,
@@ -55,6 +55,10 @@ class ManagedApps:
 
         changed = await self._documents.change(app.environment, register)
         return changed.after or app, changed.before is None
+
+    async def change_app(self, environment: Environment, change: AppChange) -> AppRecord:
+        """Change of the app what is named."""
+        return await self._change(environment, lambda app: replace(app, **change.named))
 
     async def suspend(self, environment: Environment) -> AppRecord:
         """Refuse all calls of the app until it is resumed."""
@@ -103,9 +107,19 @@ class ManagedApps:
             )
             if len(new.token_digests) > _MOST_TOKENS:
                 raise TooManyTokens
-            return replace(app, tables=tuple(new if table is old else table for table in app.tables))
+            return _exchanged(app, old, new)
 
         return await self._change(environment, rotate), token
+
+    async def change_table(self, environment: Environment, name: str, change: TableChange) -> AppRecord:
+        """Change of the table what is named."""
+        now_ms = self._clock.wall_ms()
+
+        def change_table(app: AppRecord) -> AppRecord:
+            old = _table(app, name)
+            return _exchanged(app, old, replace(old, **change.named, updated_at_ms=now_ms))
+
+        return await self._change(environment, change_table)
 
     async def delete_table(self, environment: Environment, name: str) -> None:
         """Remove the table; its token is void at once, its entries are reclaimed later.
@@ -150,6 +164,10 @@ def _table(app: AppRecord, name: str) -> TableRecord:
     if table is None:
         raise TableNotFound
     return table
+
+
+def _exchanged(app: AppRecord, old: TableRecord, new: TableRecord) -> AppRecord:
+    return replace(app, tables=tuple(new if table is old else table for table in app.tables))
 
 
 def _retiring(table: TableRecord, now_ms: int, overlap_seconds: int) -> tuple[RetiringToken, ...]:

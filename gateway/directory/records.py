@@ -8,10 +8,10 @@ memory/bindings          a MemoryRecord: for how long replicas remember bindings
 Which may be relied on when is said in `changes`.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from backends.errors import CorruptEntry
@@ -87,6 +87,30 @@ class AppRecord(Struct, frozen=True):
     def table(self, name: str) -> TableRecord | None:
         """The table of exactly this name."""
         return next((table for table in self.tables if table.name == name), None)
+
+
+class _Change(Struct, frozen=True):
+    """What of a record is to be changed: UNSET stays as it is, None makes it the default again."""
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What is to be changed, and nothing else."""
+        values = {field: getattr(self, field) for field in self.__struct_fields__}
+        return {field: value for field, value in values.items() if value is not UNSET}
+
+
+class AppChange(_Change, frozen=True):
+    """Of an app."""
+
+    type: str | UnsetType = UNSET
+    requests_per_minute: int | UnsetType | None = UNSET
+    max_tables: int | UnsetType | None = UNSET
+
+
+class TableChange(_Change, frozen=True):
+    """Of a table."""
+
+    minute_limit: int | UnsetType | None = UNSET
 
 
 class TokenRecord(Struct, frozen=True):

@@ -11,7 +11,7 @@ import yaml
 from botocore.credentials import ProcessProvider
 from botocore.exceptions import CredentialRetrievalError
 
-from gateway.cli.management import kubernetes_secret, shell_lines
+from gateway.cli.formats import kubernetes_secret, shell_lines
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
 

@@ -11,6 +11,8 @@ from tests.support.config import ROLE
 from tests.support.signing import Signer
 
 APP = {
+    "id": "blog",
+    "name": "blog",
     "org_id": "acme",
     "app_id": "blog",
     "env_id": "production",
@@ -30,6 +32,39 @@ async def test_registering_takes_limits(run):
     limits = ("--requests-per-minute", "60", "--max-tables", "1")
     result = await run("apps", "register", *BLOG, "--type", "sse", *limits)
     assert result.json == {**APP, "type": "sse", "requests_per_minute": 60, "max_tables": 1}
+
+
+async def test_registering_an_app_that_exists_changes_only_what_is_named(run):
+    limits = ("--requests-per-minute", "60", "--max-tables", "1")
+    before = (await run("apps", "register", *BLOG, "--type", "api", *limits)).json
+    assert (await run("apps", "register", *BLOG, "--type", "sse")).json == {**before, "type": "sse"}
+
+
+async def test_registering_an_app_that_exists_takes_default_for_the_configured_limit(run):
+    await run("apps", "register", *BLOG, "--type", "api", "--requests-per-minute", "60", "--max-tables", "1")
+    again = await run("apps", "register", *BLOG, "--type", "api", "--requests-per-minute", "default")
+    assert (again.json["requests_per_minute"], again.json["max_tables"]) == (600, 1)
+
+
+@pytest.mark.parametrize(
+    ("option", "changed"),
+    [
+        (("--type", "sse"), {"type": "sse"}),
+        (("--requests-per-minute", "70"), {"requests_per_minute": 70}),
+        (("--max-tables", "0"), {"max_tables": 0}),
+        (("--max-tables", "default"), {"max_tables": 3}),
+    ],
+)
+async def test_setting_changes_of_an_app_only_what_is_named(run, option, changed):
+    limits = ("--requests-per-minute", "60", "--max-tables", "1")
+    before = (await run("apps", "register", *BLOG, "--type", "api", *limits)).json
+    assert (await run("apps", "set", *BLOG, *option)).json == {**before, **changed}
+
+
+async def test_setting_nothing_says_what_can_be_set(blog):
+    result = await blog("apps", "set", *BLOG)
+    assert (result.code, result.error["error"]) == (4, "usage")
+    assert "--requests-per-minute" in result.error["message"]
 
 
 async def test_listing_prints_the_organizations_apps(blog):
@@ -87,6 +122,18 @@ async def test_listing_prints_the_tables(blog):
     assert (await blog("tables", "list", *BLOG)).json == []
     await blog("tables", "create", *BLOG, "--name", "posts")
     assert [table["name"] for table in (await blog("tables", "list", *BLOG)).json] == ["posts"]
+
+
+async def test_showing_prints_the_table(blog):
+    created = (await blog("tables", "create", *BLOG, "--name", "posts")).json
+    assert (await blog("tables", "show", *BLOG, "--name", "posts")).json == created["table"]
+
+
+async def test_setting_changes_the_limit_of_a_table(blog):
+    created = (await blog("tables", "create", *BLOG, "--name", "posts")).json
+    for limit, shown in (("5", 5), ("default", 600)):
+        result = await blog("tables", "set", *BLOG, "--name", "posts", "--minute-limit", limit)
+        assert result.json == {**created["table"], "minute_limit": shown}
 
 
 async def test_rotating_prints_a_new_token(blog, gateway):

@@ -5,6 +5,8 @@ import pytest
 from tests.controlplane.paths import APPS, BLOG, DECLARED, TABLES
 
 APP = {
+    "id": "blog",
+    "name": "blog",
     "org_id": "acme",
     "app_id": "blog",
     "env_id": "production",

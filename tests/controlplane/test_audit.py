@@ -14,6 +14,7 @@ from tests.support.gateway import run_gateway
 HERE = "acme/blog/production"
 CHANGES = [
     ("PUT", BLOG, {"type": "api"}, {"action": "app.register", "type": "api"}),
+    ("PATCH", BLOG, {"max_tables": 2}, {"action": "app.change", "max_tables": 2}),
     ("POST", f"{BLOG}/suspend", None, {"action": "app.suspend"}),
     ("POST", f"{BLOG}/resume", None, {"action": "app.resume"}),
     ("POST", TABLES, {"name": "more"}, {"action": "table.create", "table": "more"}),
@@ -22,6 +23,12 @@ CHANGES = [
         f"{TABLES}/posts/rotate",
         {"overlap_seconds": 5},
         {"action": "table.rotate", "overlap_seconds": 5},
+    ),
+    (
+        "PATCH",
+        f"{TABLES}/posts",
+        {"minute_limit": 5},
+        {"action": "table.change", "table": "posts", "minute_limit": 5},
     ),
     ("DELETE", f"{TABLES}/posts", None, {"action": "table.delete", "table": "posts"}),
     ("DELETE", BLOG, None, {"action": "app.remove"}),
@@ -36,6 +43,7 @@ REFUSED = [
     ("POST", CREDENTIALS, {"role": "nobody"}, {"action": "credentials.issue", "code": "role_not_approved"}),
 ]
 NO_CHANGES = [("GET", BLOG), ("GET", APPS), ("GET", TABLES), ("GET", f"{BLOG}nothing"), ("DELETE", APPS)]
+NO_CHANGES += [("GET", f"{TABLES}/posts")]
 
 
 @pytest.fixture

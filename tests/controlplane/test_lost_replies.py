@@ -15,9 +15,11 @@ from tests.support.redis import RedisServer
 APP = "app/acme/blog/production"
 CHANGES = [
     ("app.register", "PUT", "/v1/orgs/acme/apps/new", {"type": "api"}, 201),
+    ("app.change", "PATCH", BLOG, {"max_tables": 2}, 200),
     ("app.suspend", "POST", f"{BLOG}/suspend", None, 200),
     ("table.create", "POST", TABLES, {"name": "more"}, 201),
     ("table.rotate", "POST", f"{TABLES}/posts/rotate", None, 200),
+    ("table.change", "PATCH", f"{TABLES}/posts", {"minute_limit": 5}, 200),
     ("table.delete", "DELETE", f"{TABLES}/posts", None, 204),
     ("app.remove", "DELETE", BLOG, None, 204),
 ]

@@ -9,7 +9,7 @@ import gateway.opsplane
 
 DOCUMENT: dict[str, Any] = json.loads(Path(gateway.opsplane.__file__).with_name("openapi.json").read_text())
 
-METHODS = {"get", "put", "post", "delete"}
+METHODS = {"get", "put", "post", "patch", "delete"}
 
 
 def operations(tag: str) -> list[dict[str, Any]]:

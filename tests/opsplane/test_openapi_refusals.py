@@ -28,7 +28,7 @@ REFUSED = {
     "too_many_tokens": ("POST", f"{TABLES}/second/rotate", {"overlap_seconds": 60}),
     "declared_app": ("DELETE", "/v1/orgs/acme/apps/shop", None),
     "not_found": ("GET", "/v2", None),
-    "method_not_allowed": ("PATCH", CONTROL, None),
+    "method_not_allowed": ("POST", CONTROL, None),
     "body_too_large": ("PUT", CONTROL, b" " * 70_000),
 }
 ELSEWHERE = {
