@@ -9,6 +9,7 @@ credentials       where callers' secrets come from
 identity          who calls the control plane, and what they may do there
 directory         apps, tables and tokens; cached bindings
 controlplane      apps, tables and credentials over HTTP
+credentialsplane  session credentials for workloads
 opsplane          probes, metrics, the OpenAPI document
 observability     usage per tenant, service metrics, logs, traces
 http              bytes to request, response to bytes; the only room that knows aiohttp

@@ -2,6 +2,7 @@
 
     stores ── directory ──┬── data plane       put, get and delete
                           ├── control plane    apps, tables and credentials
+                          ├── credentials plane   what workloads fetch
                           └── ops plane        probes and metrics
 
 A plane is what one listener serves. `prepare` builds what a reload changes in it.
@@ -17,8 +18,7 @@ from backends.clock import Clock, SystemClock
 from backends.interface import Backend
 from backends.settings import StoreSettings
 from gateway.config.apps import declared_apps
-from gateway.config.certificates import ShownCertificate
-from gateway.config.settings import EdgeSettings, Settings
+from gateway.config.settings import CredentialsListener, EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.callers import CallerCalls, control_tokens_of
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
@@ -26,6 +26,12 @@ from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.lists import ListCalls
 from gateway.controlplane.places import places_of
 from gateway.controlplane.runtime import runtime_of
+from gateway.credentialsplane.arrivals import Arrivals
+from gateway.credentialsplane.container import Container
+from gateway.credentialsplane.exchange import Exchange
+from gateway.credentialsplane.handler import CredentialsHandler
+from gateway.credentialsplane.web_identity import WebIdentity
+from gateway.credentialsplane.workloads import Workloads
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.configured import caller_policy, rate_limit, token_policy
 from gateway.dataplane.execution import Executor, meter_of
@@ -50,8 +56,9 @@ from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
 from gateway.replica.background import dropping_idle_rows, following_changes, health_checks, tending
+from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
-from gateway.replica.reload import Prepared, Reload
+from gateway.replica.reload import Part, Prepared, Reload
 from gateway.replica.run import Replica, within_limits
 from gateway.replica.stores import Stores
 
@@ -67,6 +74,7 @@ class App(Struct, frozen=True):
     data: "DataPlane"
     control: "ControlPlane"
     ops: "OpsPlane"
+    credentials: "CredentialsPlane"
     directory: DirectoryParts
     stores: Stores
     reload: Reload
@@ -98,10 +106,18 @@ async def build_app(
     data = DataPlane(shared, directory.bindings)
     control = ControlPlane(shared, directory)
     ops = OpsPlane(shared, data.usage)
+    credentials = CredentialsPlane(shared)
+    services = {
+        "ops": ops.service,
+        "control": control.service,
+        "credentials": credentials.service,
+        "data": data.service,
+    }
+    certificates = Certificates(settings.listen)
     replica = Replica(
         settings.listen,
-        {"ops": ops.service, "control": control.service, "data": data.service},
-        data.certificate,
+        {name: service for name, service in services.items() if name in settings.listen.named},
+        certificates.shown,
         drain,
         background=[
             health_checks(ops.health),
@@ -111,8 +127,9 @@ async def build_app(
         ],
         resources=[*stores.backends, *optional],
     )
-    reload = Reload(settings, (data, control), stores, metrics=metrics, clock=clock)
-    return App(replica, data, control, ops, directory, stores, reload, drain)
+    parts: list[Part] = [data, control, credentials, certificates]
+    reload = Reload(settings, parts, stores, metrics=metrics, clock=clock)
+    return App(replica, data, control, ops, credentials, directory, stores, reload, drain)
 
 
 class Shared(Struct, frozen=True):
@@ -133,7 +150,6 @@ class DataPlane:
     def __init__(self, shared: Shared, bindings: CachedBindings) -> None:
         settings, clock = shared.settings, shared.clock
         self._clock, self._bindings = clock, bindings
-        self.certificate = ShownCertificate(tls) if (tls := settings.listen.data.tls) else None
         self.usage = Usage(
             max_series=settings.metering.max_series,
             idle_ms=_ms(settings.metering.idle_seconds),
@@ -177,16 +193,9 @@ class DataPlane:
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
     def prepare(self, settings: Settings) -> Prepared:
-        """Policies of layers 1 and 2, and the certificate."""
+        """Policies of layers 1 and 2."""
         caller, token = caller_policy(settings, self._clock), token_policy(settings, self._bindings)
-        context = self.certificate.read() if self.certificate else None
-
-        def apply() -> None:
-            if self.certificate and context:
-                self.certificate.show(context)
-            self.pipeline.replace_policies(caller, token)
-
-        return Prepared(apply)
+        return Prepared(lambda: self.pipeline.replace_policies(caller, token))
 
 
 class ControlPlane:
@@ -225,6 +234,36 @@ class ControlPlane:
             self.directory.declare(declared)
 
         return Prepared(apply, declared.release)
+
+
+class CredentialsPlane:
+    """Session credentials, for workloads that prove who they are."""
+
+    def __init__(self, shared: Shared) -> None:
+        settings, clock = shared.settings, shared.clock
+        listener = settings.listen.credentials or CredentialsListener()
+        self._clock = clock
+        self._exchange = Exchange(Workloads(settings.workloads), issuer_of(settings.signature, clock))
+        if settings.listen.credentials and not settings.workloads:
+            log.warning("workloads is empty: the credentials listener refuses every request")
+        self.handler = CredentialsHandler(
+            {
+                b"/": WebIdentity(self._exchange, shared.edge),
+                b"/v1/credentials/container": Container(self._exchange),
+            },
+            Arrivals(listener.requests_per_minute_per_address, clock),
+        )
+        self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.is_draining)
+        shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)
+
+    def prepare(self, settings: Settings) -> Prepared:
+        """Workloads, and what they may be given."""
+        workloads, issuer = Workloads(settings.workloads), issuer_of(settings.signature, self._clock)
+
+        def apply() -> None:
+            self._exchange.workloads, self._exchange.issuer = workloads, issuer
+
+        return Prepared(apply)
 
 
 class OpsPlane:

@@ -1,4 +1,4 @@
-"""The data listener's certificate: whether its files can be used, and how a new one takes its place."""
+"""A listener's certificate: whether its files can be used, and how a new one takes its place."""
 
 import os
 import ssl

@@ -8,6 +8,7 @@ from gateway.config.certificates import check_certificate
 from gateway.config.dangers import check_dangers
 from gateway.config.problems import Problems
 from gateway.config.settings import Settings
+from gateway.config.workloads import check_workloads
 from gateway.domain.rules import BEARER_TOKEN
 
 _TRACING_MODULES = (
@@ -22,6 +23,7 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     """Note every contradiction."""
     _check_listeners(settings, problems)
     check_callers(settings, problems)
+    check_workloads(settings, problems)
     check_dangers(settings, problems)
     _check_limits(settings, problems)
     _check_stores(settings, problems)
@@ -33,13 +35,13 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
 def _check_listeners(settings: Settings, problems: Problems) -> None:
     listen = settings.listen
     taken: set[tuple[str, int]] = set()
-    for name, listener in (("data", listen.data), ("ops", listen.ops), ("control", listen.control)):
+    for name, listener in listen.named.items():
         place = (listener.host, listener.port)
         if listener.port and place in taken:
             problems.add(f"listen.{name}.port", "is the port of another listener")
         taken.add(place)
-    if listen.data.tls is not None:
-        check_certificate(listen.data.tls, "listen.data.tls", problems)
+    for name, tls in listen.tls.items():
+        check_certificate(tls, f"listen.{name}.tls", problems)
     _check_bearers(settings, problems)
 
 

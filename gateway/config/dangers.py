@@ -41,7 +41,7 @@ class Danger(Struct, frozen=True):
 
 def find_dangers(settings: Settings) -> Iterator[Danger]:
     """Everything dangerous, allowed or not."""
-    for path, problem in _of_control(settings):
+    for path, problem in (*_of_control(settings), *_of_credentials(settings)):
         yield Danger(path, problem, "control.allow_insecure", settings.control.allow_insecure)
     if not is_loopback(settings.listen.data.host):
         for path, problem in _of_public_calls(settings):
@@ -83,6 +83,26 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"control.tokens[{index}]", _IS_PUBLISHED
         if len(bearer.token) < SECRET_CHARACTERS:
             yield f"control.tokens[{index}]", _IS_SHORT
+
+
+def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Of the listener where workloads show their tokens."""
+    listener = settings.listen.credentials
+    is_public = listener is not None and not is_loopback(listener.host)
+    if is_public and listener is not None and listener.tls is None:
+        yield (
+            "listen.credentials.tls",
+            "is missing, and tokens of workloads would cross the network in the clear",
+        )
+    for index, workloads in enumerate(settings.workloads):
+        for place, each in enumerate(workloads.tokens):
+            if len(each.token) < SECRET_CHARACTERS:
+                yield f"workloads[{index}].tokens[{place}].token", _IS_SHORT
+        if workloads.jwks is not None and workloads.jwks.startswith("http://"):
+            yield (
+                f"workloads[{index}].jwks",
+                "is fetched in the clear, and others could send keys of their own",
+            )
 
 
 def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
 from gateway.config.interpolation import MOST_BYTES, Outside, Read, interpolate, read_text
 from gateway.config.problems import InvalidConfiguration, Problem, Problems
-from gateway.config.settings import Settings
+from gateway.config.settings import Settings, is_url
 from gateway.config.strict_yaml import read_yaml
 
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
@@ -134,9 +134,11 @@ def _read_again(file: Path) -> str:
 
 def _named_in(settings: Settings) -> Iterator[Path]:
     """Files that the settings name and others read: the listener, the stores."""
-    tls = settings.listen.data.tls
-    if tls is not None:
+    for tls in settings.listen.tls.values():
         yield from (Path(tls.certificate), Path(tls.key))
+    for workloads in settings.workloads:
+        if workloads.jwks is not None and not is_url(workloads.jwks):
+            yield Path(workloads.jwks)
     for store in (settings.store, settings.counters):
         if isinstance(store, RedisSettings):
             files = (store.ca_file, store.certificate, store.key)

@@ -21,6 +21,7 @@ from gateway.domain.rules import (
     OverlapSeconds,
     Permission,
     Region,
+    Role,
     ScopePattern,
     Secret,
     SessionSeconds,
@@ -31,12 +32,18 @@ from gateway.domain.rules import (
 Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z")]
 Url = Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z")]
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z")]
+Claim = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,1022}[!-~])?\Z")]
 Text = Annotated[str, Meta(min_length=1)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
 HeaderText = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z")]
+
+
+def is_url(jwks: str) -> bool:
+    """Whether keys are fetched; else `jwks` names a file."""
+    return jwks.startswith(("http://", "https://"))
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,10 +75,34 @@ class ControlListener(Section, frozen=True):
     port: Port = 8081
 
 
+class CredentialsListener(Section, frozen=True):
+    host: Host = "127.0.0.1"
+    port: Port = 8082
+    tls: TlsSettings | None = None
+    requests_per_minute_per_address: CallsPerMinute = 600
+
+
+Listening = DataListener | OpsListener | ControlListener | CredentialsListener
+LISTENERS = ("data", "ops", "control", "credentials")
+
+
 class ListenSettings(Section, frozen=True):
     data: DataListener = DataListener()
     ops: OpsListener = OpsListener()
     control: ControlListener = ControlListener()
+    credentials: CredentialsListener | None = None
+
+    @property
+    def named(self) -> dict[str, Listening]:
+        """All that are asked for, by their names."""
+        every = {name: getattr(self, name) for name in LISTENERS}
+        return {name: listener for name, listener in every.items() if listener is not None}
+
+    @property
+    def tls(self) -> dict[str, TlsSettings]:
+        """By the names of the listeners that have it."""
+        every = {name: getattr(listener, "tls", None) for name, listener in self.named.items()}
+        return {name: tls for name, tls in every.items() if tls is not None}
 
 
 class ControlToken(Section, frozen=True):
@@ -93,6 +124,33 @@ class ControlSettings(Section, frozen=True):
             ControlToken(name=f"token-{number}", token=each, allow="all") if isinstance(each, str) else each
             for number, each in enumerate(self.tokens, 1)
         ]
+
+
+class WorkloadPlace(Section, frozen=True):
+    """The role and the app environment that an identity is given credentials for."""
+
+    role: Role
+    org: Name
+    app: Name
+    env: Name = DEFAULT_ENV
+
+
+class WorkloadSubject(WorkloadPlace, frozen=True, kw_only=True):
+    subject: Claim
+
+
+class WorkloadToken(WorkloadPlace, frozen=True, kw_only=True):
+    token: Text
+
+
+class WorkloadSettings(Section, frozen=True):
+    """Workloads of one issuer, or with tokens of their own."""
+
+    issuer: Claim | None = None
+    audience: Claim | None = None
+    jwks: Text | None = None
+    subjects: list[WorkloadSubject] = field(default_factory=list)
+    tokens: list[WorkloadToken] = field(default_factory=list)
 
 
 class StaticCredential(Section, frozen=True):
@@ -210,6 +268,7 @@ class Settings(Section, frozen=True):
     public_hosts: list[HostName] = field(default_factory=list)
     listen: ListenSettings = ListenSettings()
     control: ControlSettings = ControlSettings()
+    workloads: list[WorkloadSettings] = field(default_factory=list)
     signature: SignatureSettings = SignatureSettings()
     limits: Limits = Limits()
     rate_limit: RateLimitSettings = RateLimitSettings()

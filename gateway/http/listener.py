@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from gateway.config.certificates import ShownCertificate
-from gateway.config.settings import ControlListener, DataListener, OpsListener
+from gateway.config.settings import DataListener, Listening
 from gateway.http.connection import Connection
 from gateway.http.handover import leave_port
 from gateway.http.service import Service
@@ -17,8 +17,6 @@ _BACKLOG = 4096
 _POLL_SECONDS = 0.02
 _FLUSH_SECONDS = 1.0
 _LATE_HEAD_SECONDS = 1.0
-
-Where = DataListener | OpsListener | ControlListener
 
 
 class Listener:
@@ -97,7 +95,7 @@ class Listener:
 
 
 async def open_listener(
-    where: Where, service: Service, certificate: ShownCertificate | None = None
+    where: Listening, service: Service, certificate: ShownCertificate | None = None
 ) -> Listener:
     """Listen. A TLS handshake has as long as a request's head. Raises OSError."""
     reuse_port = isinstance(where, DataListener) and where.reuse_port

@@ -48,7 +48,7 @@ class Places(Generic[Member]):
     def admits(self, connection: Member) -> bool:
         """Give a new connection a place, if need be another's; False if there is none for it."""
         if self._most_per_address:
-            address = _client_of(connection.peer)
+            address = client_of(connection.peer)
             if self._by_address[address] >= self._most_per_address:
                 return False
             self._by_address[address] += 1
@@ -67,7 +67,7 @@ class Places(Generic[Member]):
         self.receiving.pop(connection, None)
         self.kept.pop(connection, None)
         if self._most_per_address:
-            address = _client_of(connection.peer)
+            address = client_of(connection.peer)
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
@@ -93,7 +93,7 @@ def with_refused(connections: int) -> int:
 
 
 @lru_cache(10_000)
-def _client_of(peer: str) -> str:
+def client_of(peer: str) -> str:
     """What one client calls from: an address, of IPv6 the network of 64 bits that everybody has."""
     try:
         address = ip_address(peer)

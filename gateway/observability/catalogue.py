@@ -52,6 +52,11 @@ CONTROL_REQUESTS = Metric(
     "kvs_control_requests_total", "counter", "Requests of the control plane.", ("action", "outcome")
 )
 
+# the credentials listener
+CREDENTIALS_REQUESTS = Metric(
+    "kvs_credentials_requests_total", "counter", "Requests of workloads for credentials.", ("form", "outcome")
+)
+
 # the stores and the directory
 STORE_DURATION = Metric(
     "kvs_store_duration_seconds", "histogram", "Calls of a store.", ("backend", "operation", "outcome")

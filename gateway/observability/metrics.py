@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from gateway import __version__
-from gateway.domain.errors import ControlRefusal, Refusal
+from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
 from gateway.domain.model import Operation
 from gateway.observability.catalogue import (
     BUILD_INFO,
@@ -130,7 +130,7 @@ def _histograms(metric: Metric, histograms: Mapping[Labels, Histogram]) -> Famil
 
 def _codes(kind: type[Refusal]) -> Iterator[str]:
     """Of the data plane: each has a series from the start."""
-    if kind is ControlRefusal:
+    if kind in (ControlRefusal, WorkloadRefusal):
         return
     if hasattr(kind, "code"):
         yield kind.code

@@ -1,9 +1,9 @@
 """Hot reload: what may change while the replica runs, how it is applied, and when the file is read again.
 
-`signature`, `control`, `apps`, the certificate and the credentials in a store's url are what an operator
-rotates. Everything else needs a restart. The new parts are checked together with the settings that stay: a
-file that moves the listener to loopback and switches signatures off is refused, because what listens was
-opened before (D76). A file that is broken changes nothing.
+`signature`, `control`, `workloads`, `apps`, certificates and the credentials in a store's url are what an
+operator rotates. Everything else needs a restart. The new parts are checked together with the settings that
+stay: a file that moves the listener to loopback and switches signatures off is refused, because what listens
+was opened before (D76). A file that is broken changes nothing.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from gateway.replica.stores import Stores
 
 log = logging.getLogger("kvs.reload")
 
-_RELOADED = ("signature", "control", "apps")
+_RELOADED = ("signature", "control", "workloads", "apps")
 _STORES = ("store", "counters")
 _LOOK_SECONDS = 1.0
 
@@ -104,7 +104,7 @@ class Reload:
         except InvalidConfiguration as error:
             self._fail(error.report)
         except UnusableCertificate:
-            self._fail([{"path": "listen.data.tls", "problem": "cannot be used"}])
+            self._fail([{"path": "listen", "problem": "a certificate cannot be used"}])
         except Exception as error:
             self._succeeded = False
             report_exception(log, error)

@@ -18,7 +18,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from gateway.config.certificates import ShownCertificate
-from gateway.config.settings import EdgeSettings, ListenSettings
+from gateway.config.settings import LISTENERS, EdgeSettings, ListenSettings
 from gateway.http.listener import Listener, open_listener
 from gateway.http.service import Service, affordable_connections
 from gateway.replica.background import Start
@@ -43,7 +43,7 @@ class Resource(Protocol):
 
 
 class Replica:
-    """Listeners, and what runs beside them.
+    """Listeners, and what runs beside them. `certificates` are those of the listeners that have TLS.
 
     `services` are in the order in which their listeners open. The data listener is the last, as all that
     serves its requests has to be there, and closes first.
@@ -53,7 +53,7 @@ class Replica:
         self,
         listen: ListenSettings,
         services: Mapping[str, Service],
-        certificate: ShownCertificate | None,
+        certificates: Mapping[str, ShownCertificate],
         drain: Drain,
         *,
         background: Sequence[Start],
@@ -61,7 +61,7 @@ class Replica:
     ) -> None:
         self._listen = listen
         self._services = services
-        self._certificate = certificate
+        self._certificates = certificates
         self._drain = drain
         self._background = background
         self._resources = resources
@@ -70,7 +70,7 @@ class Replica:
     @property
     def urls(self) -> dict[str, str]:
         """Where the open listeners are."""
-        return {name: self._listeners[name].url for name in ("data", "ops", "control")}
+        return {name: self._listeners[name].url for name in LISTENERS if name in self._listeners}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -94,9 +94,9 @@ class Replica:
         await self._drain.finish(self._listeners["data"].stop_listening)
 
     async def _open(self, name: str) -> Listener:
-        where, certificate = getattr(self._listen, name), self._certificate if name == "data" else None
+        where = getattr(self._listen, name)
         try:
-            return await open_listener(where, self._services[name], certificate)
+            return await open_listener(where, self._services[name], self._certificates.get(name))
         except OSError as error:
             raise CannotListen(f"{name} on {where.host}:{where.port}: {error.strerror or error}") from error
 

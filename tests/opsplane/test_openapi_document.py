@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from gateway import __version__
 from gateway.dataplane.handler import ROUTES
 from gateway.domain import rules
-from gateway.domain.errors import ControlRefusal, Refusal
+from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
 from gateway.domain.model import Operation
 from gateway.domain.rules import WINDOW_MS, Limits
 from tests.opsplane.openapi import DOCUMENT, codes_of, documented_codes, operations, schema_of
@@ -21,7 +21,7 @@ LIMITS = Limits()
 
 def all_kinds(base: type) -> set[type]:
     """Of the data plane."""
-    kinds = [kind for kind in base.__subclasses__() if kind is not ControlRefusal]
+    kinds = [kind for kind in base.__subclasses__() if kind not in (ControlRefusal, WorkloadRefusal)]
     return set(kinds).union(*map(all_kinds, kinds))
 
 

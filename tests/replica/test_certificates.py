@@ -73,7 +73,7 @@ async def test_a_pair_of_which_half_is_read_too_early_changes_nothing(tmp_path, 
         cut_a_certificate(tmp_path)
         (tmp_path / late).write_bytes(half)
         with pytest.raises(UnusableCertificate):
-            watched.gateway.app.data.certificate.read()
+            watched.gateway.app.replica._certificates["data"].read()
         (await connect(watched.gateway, trust))[1].close()
 
 

@@ -89,6 +89,12 @@ class Gateway:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         return await self._send(method, self.control + path, content, headers)
 
+    async def fetch(
+        self, method: str, path: str, content: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Reply:
+        """One request of the credentials listener."""
+        return await self._send(method, self.replica.urls["credentials"] + path, content, headers or {})
+
     async def ask_ops(self, path: str, method: str = "GET") -> Reply:
         """One call of the ops listener, whose answer is not compressed."""
         return await self._send(method, self.ops + path, None, {"Accept-Encoding": "identity"})

@@ -1,0 +1,59 @@
+"""Contradictions in `workloads`: identities that nobody vouches for, or that stand twice."""
+
+from collections.abc import Iterator, Sequence
+
+from gateway.config.problems import Problems, repeats
+from gateway.config.settings import Settings, WorkloadPlace, WorkloadSettings
+from gateway.credentials.keyring import ApprovedRoles
+from gateway.domain.rules import BEARER_TOKEN
+
+_OF_AN_ISSUER = ("issuer", "audience", "jwks")
+
+
+def check_workloads(settings: Settings, problems: Problems) -> None:
+    """Note every contradiction of the workloads and their listener."""
+    if settings.workloads and settings.listen.credentials is None:
+        problems.add("workloads", "need listen.credentials")
+    if settings.listen.credentials is not None and settings.signature.credentials.session is None:
+        problems.add("listen.credentials", "needs signature.credentials.session")
+    for index, workloads in enumerate(settings.workloads):
+        _check_issuer(workloads, f"workloads[{index}]", problems)
+    for index in repeats([each.issuer or index for index, each in enumerate(settings.workloads)]):
+        problems.add(f"workloads[{index}].issuer", "is given more than once")
+    tokens = list(_tokens(settings))
+    for path, token in tokens:
+        if not BEARER_TOKEN.fullmatch(token.encode()):
+            problems.add(path, "holds a character that a header cannot carry")
+    for index in repeats([token for _, token in tokens]):
+        problems.add(tokens[index][0], "is given more than once")
+    roles = ApprovedRoles(settings.signature.approved_roles)
+    for path, place in _places(settings.workloads):
+        if not roles.approves(place.role):
+            problems.add(f"{path}.role", "is not one of signature.approved_roles")
+
+
+def _check_issuer(workloads: WorkloadSettings, path: str, problems: Problems) -> None:
+    given = [key for key in _OF_AN_ISSUER if getattr(workloads, key) is not None]
+    if not given and not workloads.subjects:
+        if not workloads.tokens:
+            problems.add(path, "names neither an issuer nor tokens")
+        return
+    for key in _OF_AN_ISSUER:
+        if key not in given:
+            problems.add(f"{path}.{key}", "is required")
+    for index in repeats([each.subject for each in workloads.subjects]):
+        problems.add(f"{path}.subjects[{index}].subject", "is given more than once")
+
+
+def _tokens(settings: Settings) -> Iterator[tuple[str, str]]:
+    for index, workloads in enumerate(settings.workloads):
+        for place, each in enumerate(workloads.tokens):
+            yield f"workloads[{index}].tokens[{place}].token", each.token
+
+
+def _places(every: Sequence[WorkloadSettings]) -> Iterator[tuple[str, WorkloadPlace]]:
+    for index, workloads in enumerate(every):
+        for place, subject in enumerate(workloads.subjects):
+            yield f"workloads[{index}].subjects[{place}]", subject
+        for place, token in enumerate(workloads.tokens):
+            yield f"workloads[{index}].tokens[{place}]", token

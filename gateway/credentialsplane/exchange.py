@@ -1,0 +1,35 @@
+"""An identity for session credentials, which are bound to the app environment that it maps to."""
+
+from gateway.credentials.session import IssuedSession, Issuer
+from gateway.credentialsplane.workloads import Workload, Workloads
+from gateway.domain.errors import InvalidParameter, NoSuchWorkload
+from gateway.domain.rules import DEFAULT_SESSION_SECONDS
+
+_SHORTEST_SECONDS = 900
+
+
+class Exchange:
+    """What both forms ask. A reload replaces both parts together."""
+
+    def __init__(self, workloads: Workloads, issuer: Issuer) -> None:
+        self.workloads, self.issuer = workloads, issuer
+
+    def lifetime_seconds(self, asked: int | None) -> int:
+        """What is asked for, or an hour; at most what is configured. Raises InvalidParameter.
+
+        STS gives no less than 15 minutes; a configured maximum below that is also the least.
+        """
+        longest = self.issuer.max_ttl_seconds
+        if asked is None:
+            return min(DEFAULT_SESSION_SECONDS, longest)
+        shortest = min(_SHORTEST_SECONDS, longest)
+        if not shortest <= asked <= longest:
+            raise InvalidParameter("durationSeconds", f"Member must be from {shortest} to {longest}")
+        return asked
+
+    def issue(self, workload: Workload, ttl_seconds: int) -> IssuedSession:
+        """New credentials. Raises NoSuchWorkload if the role is no longer approved."""
+        sessions = self.issuer.sessions
+        if sessions is None or not self.issuer.roles.approves(workload.role):
+            raise NoSuchWorkload
+        return sessions.issue(workload.role, ttl_seconds, workload.environment)

@@ -1,0 +1,78 @@
+"""What STS answers, as it writes it."""
+
+from base64 import b32encode
+from datetime import UTC, datetime
+from hashlib import sha256
+from xml.sax.saxutils import escape
+
+from gateway.credentials.session import IssuedSession
+from gateway.credentialsplane.workloads import Workload
+
+NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/"
+
+Element = tuple[str, "str | list[Element]"]
+"""A name, and text or elements inside."""
+
+
+def assumed(workload: Workload, session_name: str, issued: IssuedSession, request_id: str) -> bytes:
+    """The response to a granted `AssumeRoleWithWebIdentity`."""
+    role_id = "AROA" + b32encode(sha256(workload.role.encode()).digest()).decode()[:17]
+    result: list[Element] = [
+        ("SubjectFromWebIdentityToken", workload.subject),
+        ("Audience", workload.audience or ""),
+        (
+            "AssumedRoleUser",
+            [
+                ("Arn", _session_arn(workload.role, session_name)),
+                ("AssumedRoleId", f"{role_id}:{session_name}"),
+            ],
+        ),
+        (
+            "Credentials",
+            [
+                ("AccessKeyId", issued.access_key_id),
+                ("SecretAccessKey", issued.secret_access_key),
+                ("SessionToken", issued.session_token),
+                ("Expiration", instant(issued.expires_at_seconds)),
+            ],
+        ),
+        ("Provider", workload.issuer or ""),
+    ]
+    return _document(
+        "AssumeRoleWithWebIdentityResponse",
+        [
+            ("AssumeRoleWithWebIdentityResult", result),
+            ("ResponseMetadata", [("RequestId", request_id)]),
+        ],
+    )
+
+
+def refused(code: str, message: str, *, is_ours: bool, request_id: str) -> bytes:
+    """The response to a refused request; `is_ours` if the sender can do nothing about it."""
+    kind = "Receiver" if is_ours else "Sender"
+    error: list[Element] = [("Type", kind), ("Code", code), ("Message", message)]
+    return _document("ErrorResponse", [("Error", error), ("RequestId", request_id)])
+
+
+def instant(seconds: int) -> str:
+    """`2026-11-20T00:00:00Z` for seconds since 1970, as AWS writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _session_arn(role: str, session_name: str) -> str:
+    """What STS calls a session of the role."""
+    begin, _, path = role.partition(":role/")
+    if not path:
+        return f"{role}/{session_name}"
+    name = path.rpartition("/")[2]
+    return f"{begin.replace(':iam:', ':sts:', 1)}:assumed-role/{name}/{session_name}"
+
+
+def _document(root: str, content: list[Element]) -> bytes:
+    return f'<{root} xmlns="{NAMESPACE}">{_inside(content)}</{root}>'.encode()
+
+
+def _inside(content: str | list[Element]) -> str:
+    if isinstance(content, str):
+        return escape(content)
+    return "".join(f"<{name}>{_inside(each)}</{name}>" for name, each in content)

@@ -1,0 +1,55 @@
+"""`POST /`, as the SDKs ask where AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ENDPOINT_URL_STS are set."""
+
+from gateway.config.settings import EdgeSettings
+from gateway.credentialsplane import sts
+from gateway.credentialsplane.exchange import Exchange
+from gateway.credentialsplane.handler import Asked
+from gateway.credentialsplane.parameters import parse_parameters
+from gateway.domain.answers import Answer, refuse
+from gateway.domain.errors import InternalError, NoSuchWorkload, Refusal, WorkloadRefusal
+from gateway.domain.rules import CONTROL_BODY_BYTES
+from gateway.http.body import BodySlots, read_body
+from gateway.http.messages import Request
+
+_CONTENT_TYPE = "text/xml"
+
+
+class WebIdentity:
+    """Credentials for a JWT. Errors are those of STS, but for what HTTP itself refuses."""
+
+    name = "web_identity"
+    method = "POST"
+
+    def __init__(self, exchange: Exchange, settings: EdgeSettings) -> None:
+        self._exchange = exchange
+        self._body_seconds = settings.body_seconds
+        self.bodies = BodySlots(settings.max_in_flight)
+
+    async def answer(self, request: Request, asked: Asked) -> Answer:
+        """Raises Refusal. The role has to be the one of the identity, whatever else is approved."""
+        body = await read_body(request, CONTROL_BODY_BYTES, self._body_seconds, self.bodies)
+        wanted = parse_parameters(request.target.partition(b"?")[2], body)
+        ttl_seconds = self._exchange.lifetime_seconds(wanted.duration_seconds)
+        workload = asked.of(await self._exchange.workloads.find_by_jwt(wanted.token))
+        if wanted.role != workload.role:
+            raise NoSuchWorkload
+        issued = self._exchange.issue(workload, ttl_seconds)
+        asked.issued(issued, session_name=wanted.session_name)
+        return _answer(200, sts.assumed(workload, wanted.session_name, issued, request.id), request)
+
+    def refuse(self, refusal: Refusal, request: Request) -> Answer:
+        """The refusal in STS' words; what ends the connection stays as it is on every listener."""
+        match refusal:
+            case WorkloadRefusal():
+                status, code = refusal.sts_status, refusal.sts_code
+            case InternalError():
+                status, code = 500, "InternalFailure"
+            case _:
+                return refuse(refusal)
+        body = sts.refused(code, refusal.message or "", is_ours=status >= 500, request_id=request.id)
+        return _answer(status, body, request, code=refusal.code)
+
+
+def _answer(status: int, body: bytes, request: Request, code: str | None = None) -> Answer:
+    fields = (("x-amzn-RequestId", request.id),)
+    return Answer(status, body, code=code, fields=fields, content_type=_CONTENT_TYPE)
