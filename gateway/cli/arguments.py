@@ -12,7 +12,7 @@ from gateway.domain.rules import DEFAULT_ENV
 DEFAULT_URL = "http://127.0.0.1:8081"
 
 
-def parse_arguments(argv: list[str] | None, environ: Mapping[str, str]) -> argparse.Namespace:
+def parse_arguments(argv: list[str], environ: Mapping[str, str]) -> argparse.Namespace:
     """The command (`command`, `action`) and its arguments. Raises CommandFailed."""
     parser = Parser(prog="kvs-gateway", description="An authenticated key-value edge over pluggable stores.")
     shown = json.dumps({"version": __version__})
@@ -39,7 +39,7 @@ def _shared(environ: Mapping[str, str]) -> Parser:
     parser = Parser(add_help=False)
     parser.add_argument(
         "--url",
-        default=environ.get("KVS_CONTROL_URL") or DEFAULT_URL,
+        default=environ.get("KVS_CONTROL_URL"),
         help=f"the control listener (KVS_CONTROL_URL, default {DEFAULT_URL})",
     )
     return parser
@@ -71,6 +71,11 @@ def _add_tables(actions: Commands, shared: Parser) -> None:
     _add_limit(change, "--minute-limit", "default: that of the app alone", required=True)
     issuing = (shared, _app(), _table(), _format())
     create = actions.add("create", "create a table and print its token", *issuing)
+    create.add_argument(
+        "--if-missing",
+        action="store_true",
+        help="leave a table that exists as it is; its token is not printed",
+    )
     create.add_argument("--minute-limit", type=int, default=argparse.SUPPRESS, metavar="N")
     rotate = actions.add("rotate", "give a table a new token and print it", *issuing)
     rotate.add_argument(

@@ -1,8 +1,9 @@
 """The variables of an app's functions, ready to source or to apply."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from shlex import quote as shell_quoted
 from typing import Any
 
@@ -12,6 +13,16 @@ import yaml
 def shell_lines(variables: Mapping[str, str]) -> str:
     """`export` lines for a POSIX shell."""
     return "\n".join(f"export {name}={shell_quoted(value)}" for name, value in variables.items())
+
+
+def is_sourced(argv: Sequence[str]) -> bool:
+    """Whether a shell is to run what the command with these arguments prints."""
+    return "--format=env" in argv or ("--format", "env") in pairwise(argv)
+
+
+def failing_line(exit_code: int) -> str:
+    """What fails in the shell that runs it: of a failed command it sees nothing else (D203)."""
+    return f"(exit {exit_code})"
 
 
 def kubernetes_secret(table: Mapping[str, Any], variables: Mapping[str, str]) -> str:

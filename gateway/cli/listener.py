@@ -38,6 +38,9 @@ class ControlListener:
 
     def _send(self, method: str, path: str, fields: dict[str, Any] | None) -> tuple[Any, str | None]:
         """The answer, and the path of the next page if it is one of a list. Raises CommandFailed."""
+        if not self._token:
+            message = "KVS_CONTROL_TOKEN is not set"
+            raise CommandFailed(Exit.NOT_AUTHORIZED, "missing_token", message=message)
         credentials = authorization(self._token, "KVS_CONTROL_TOKEN", "invalid_control_token")
         headers = {"Content-Type": "application/json", **credentials}
         data = None if fields is None else json.dumps(fields).encode()

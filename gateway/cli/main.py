@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import uvloop
@@ -14,6 +15,7 @@ from gateway import __version__
 from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.formats import failing_line, is_sourced
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
 from gateway.config.loading import ConfigurationFile
@@ -26,11 +28,15 @@ from gateway.replica.run import CannotListen, serve
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command."""
+    argv = sys.argv[1:] if argv is None else argv
     try:
         arguments = parse_arguments(argv, os.environ)
         _print(_run(arguments, os.environ))
     except CommandFailed as failure:
         print(json.dumps(failure.report, indent=2), file=sys.stderr)
+        if is_sourced(argv):
+            with suppress(CommandFailed):
+                _print(failing_line(failure.exit_code))
         return failure.exit_code
     return Exit.OK
 

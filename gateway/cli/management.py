@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from gateway.cli.arguments import DEFAULT_URL
 from gateway.cli.calling import CommandFailed, Exit
 from gateway.cli.formats import kubernetes_secret, shell_lines
 from gateway.cli.listener import ControlListener
@@ -21,11 +22,13 @@ _Call = tuple[str, str, dict[str, Any] | None]
 
 def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The command's output. Raises CommandFailed."""
-    listener = ControlListener(arguments.url, environ.get("KVS_CONTROL_TOKEN"))
+    listener = ControlListener(arguments.url or DEFAULT_URL, environ.get("KVS_CONTROL_TOKEN"))
     try:
         answer = _run(listener, arguments)
     except CommandFailed as failure:
         advise(failure, arguments.command, arguments.action)
+        if failure.exit_code is Exit.NETWORK and not arguments.url:
+            failure.report["message"] = f"{failure.report['message']}; KVS_CONTROL_URL is not set"
         raise
     try:
         match getattr(arguments, "format", "json"):
@@ -43,6 +46,8 @@ def _run(listener: ControlListener, arguments: argparse.Namespace) -> Any:
     match arguments.command, arguments.action:
         case "apps", "register":
             return _register(listener, arguments)
+        case "tables", "create" if arguments.if_missing:
+            return _create_if_missing(listener, arguments)
         case "apps", _:
             return listener.ask(*_app_call(arguments))
         case "tables", _:
@@ -64,6 +69,23 @@ def _register(listener: ControlListener, arguments: argparse.Namespace) -> Any:
         if failure.report["error"] != "app_not_found":
             raise
     return listener.ask("PUT", path, named)
+
+
+def _create_if_missing(listener: ControlListener, arguments: argparse.Namespace) -> Any:
+    """What exists is shown without a token, and in a format that is made of its token not at all (D202)."""
+    try:
+        return listener.ask(*_table_call(arguments))
+    except CommandFailed as failure:
+        if failure.report["error"] != "table_exists":
+            raise
+        failure.report["next"] = "tables rotate gives it a new token, and prints that"
+        if arguments.format != "json":
+            raise
+        conflict = failure
+    try:
+        return {"table": listener.ask("GET", _table_path(arguments))}
+    except CommandFailed as failure:
+        raise conflict if failure.exit_code is Exit.NOT_FOUND else failure from None
 
 
 def _app_call(arguments: argparse.Namespace) -> _Call:

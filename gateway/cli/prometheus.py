@@ -121,7 +121,10 @@ class PrometheusArchive:
 
     def _failure(self, error: HTTPError) -> Exception:
         if error.code in (401, 403):
-            return CommandFailed(Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url)
+            missing = {} if self._headers else {"message": "KVS_PROMETHEUS_TOKEN is not set"}
+            return CommandFailed(
+                Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url, **missing
+            )
         try:
             told = msgspec.json.decode(error.read(_ANSWER_BYTES), type=_Error)
         except (HTTPException, OSError, ValueError, RecursionError):

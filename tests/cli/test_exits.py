@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from gateway.cli import management
 from gateway.directory import changes
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
@@ -31,7 +32,6 @@ USAGE = [
     ("tables", "create", *TABLE, "--format", "xml"),
     ("tables", "rotate", *TABLE, "--overlap-seconds", "1.5"),
     ("tables", "delete", *TABLE),
-    ("tables", "list", *BLOG, "--format", "env"),
     ("credentials", "issue"),
     ("credentials", "issue", "--role", ROLE, "--ttl", "long"),
 ]
@@ -107,11 +107,28 @@ async def test_a_conflict_is_4(blog):
     assert (result.code, result.error) == (4, {"error": "table_exists", "status": 409})
 
 
-@pytest.mark.parametrize(("token", "code"), [("", "missing_token"), ("wrong", "invalid_token")])
-async def test_without_the_right_control_token_it_is_2(run, monkeypatch, token, code):
-    monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
+async def test_without_the_right_control_token_it_is_2(run, monkeypatch):
+    monkeypatch.setenv("KVS_CONTROL_TOKEN", "wrong")
     result = await run("apps", "list", "--org", "acme")
-    assert (result.code, result.error) == (2, {"error": code, "status": 401})
+    assert (result.code, result.error["error"], result.error["status"]) == (2, "invalid_token", 401)
+
+
+@pytest.mark.parametrize("token", [None, ""])
+async def test_a_control_token_that_is_not_set_is_2_and_names_the_variable(run, monkeypatch, token):
+    monkeypatch.delenv("KVS_CONTROL_TOKEN")
+    if token is not None:
+        monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
+    result = await run("apps", "list", "--org", "acme")
+    message = "KVS_CONTROL_TOKEN is not set"
+    assert (result.code, result.error) == (2, {"error": "missing_token", "message": message})
+
+
+async def test_an_address_that_is_not_set_is_named_if_nobody_listens_at_the_default(run, monkeypatch):
+    monkeypatch.delenv("KVS_CONTROL_URL")
+    monkeypatch.setattr(management, "DEFAULT_URL", "http://127.0.0.1:1")
+    result = await run("apps", "list", "--org", "acme")
+    assert (result.code, result.error["url"]) == (5, "http://127.0.0.1:1")
+    assert "KVS_CONTROL_URL is not set" in result.error["message"]
 
 
 async def test_a_store_that_is_down_is_1(run, gateway):
@@ -125,6 +142,7 @@ async def test_a_control_listener_that_is_not_reached_is_5(run, url):
     result = await run("apps", "list", "--org", "acme", "--url", url)
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
     assert result.error["url"] == url
+    assert "KVS_CONTROL_URL" not in result.error["message"]
 
 
 @pytest.mark.parametrize(

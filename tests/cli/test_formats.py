@@ -64,6 +64,69 @@ async def test_json_is_the_format_unless_another_is_named(blog):
     assert (await _create(blog, "--format", "json")).json["runtime"]
 
 
+def _evaluated(printed: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-ec", 'eval "$PRINTED"; echo went on'],
+        env={"PRINTED": printed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+FAILING = [
+    (4, ("tables", "create", *BLOG, "--name", "a-b")),
+    (4, ("tables", "create", *BLOG, "--nam", "posts")),
+    (4, ("tables", "list", *BLOG)),
+    (3, ("tables", "rotate", *BLOG, "--name", "nothing")),
+    (2, ("tables", "rotate", *BLOG, "--name", "posts")),
+    (5, ("tables", "create", *BLOG, "--name", "posts", "--url", "http://127.0.0.1:1")),
+]
+
+
+@pytest.mark.parametrize("option", [("--format", "env"), ("--format=env",)])
+@pytest.mark.parametrize(("code", "arguments"), FAILING, ids=str)
+async def test_a_shell_that_evaluates_the_env_format_of_a_failed_command_fails(
+    blog, monkeypatch, code, arguments, option
+):
+    if code == 2:
+        monkeypatch.delenv("KVS_CONTROL_TOKEN")
+    failed = await blog(*arguments, *option)
+    done = _evaluated(failed.out)
+    assert (failed.code, done.returncode, done.stdout, done.stderr) == (code, code, "", "")
+
+
+async def test_other_formats_of_a_failed_command_are_empty(blog):
+    for form in ("json", "k8s-secret"):
+        assert (await blog("tables", "rotate", *BLOG, "--name", "nothing", "--format", form)).out == ""
+
+
+async def test_a_table_that_is_created_if_it_is_missing_is_printed_with_its_token(blog):
+    created = await _create(blog, "--if-missing")
+    assert set(created.json) == {"table", "token", "runtime"}
+
+
+async def test_a_table_that_is_not_missing_is_printed_without_a_token_and_keeps_its_own(blog, gateway):
+    created = (await _create(blog, "--minute-limit", "50")).json
+    again = await _create(blog, "--if-missing", "--minute-limit", "5")
+    assert (again.code, again.json) == (0, {"table": created["table"]})
+    assert (await gateway.get("k", token=created["token"])).status == 200
+
+
+@pytest.mark.parametrize("form", ["env", "k8s-secret"])
+async def test_a_table_that_is_not_missing_has_no_variables_to_print(blog, form):
+    await _create(blog)
+    again = await _create(blog, "--if-missing", "--format", form)
+    assert (again.code, again.error["error"]) == (4, "table_exists")
+    assert "tables rotate" in again.error["next"]
+
+
+async def test_a_table_whose_name_is_taken_in_another_spelling_is_still_missing(blog):
+    await _create(blog)
+    again = await blog("tables", "create", *BLOG, "--name", "POSTS", "--if-missing")
+    assert (again.code, again.error["error"]) == (4, "table_exists")
+
+
 @pytest.mark.parametrize("value", ["a b", "it's", '"', "$(touch /tmp/x)", "`id`", "a\\b", "\n", "!", "*", ""])
 def test_a_shell_sees_every_value_as_it_is(value):
     assert _sourced(shell_lines({"NAME": value}), ["NAME"]) == [value]

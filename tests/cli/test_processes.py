@@ -2,13 +2,18 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from argparse import ArgumentParser, _SubParsersAction
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gateway import __version__
+from gateway.cli.arguments import parse_arguments
+from gateway.cli.parsers import Parser
 from tests.support.config import BASE, CONTROL_TOKEN
 from tests.support.process import GatewayProcess
 
@@ -23,8 +28,9 @@ def _run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_version_prints_the_version():
-    done = _run("version")
+@pytest.mark.parametrize("argument", ["version", "--version"])
+def test_version_prints_the_version(argument):
+    done = _run(argument)
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {"version": __version__}, "")
 
 
@@ -86,6 +92,32 @@ def test_help_is_printed_and_is_no_error():
     done = _run("tables", "create", "--help")
     assert done.returncode == 0
     assert "--minute-limit" in done.stdout
+
+
+def _commands(parser: ArgumentParser, *words: str) -> Iterator[str]:
+    groups = [action for action in parser._actions if isinstance(action, _SubParsersAction)]
+    if not groups:
+        yield " ".join(words)
+    for group in groups:
+        for word, below in group.choices.items():
+            yield from _commands(below, *words, word)
+
+
+def test_help_lists_every_command_with_one_line(monkeypatch):
+    parsers = []
+    monkeypatch.setattr(Parser, "parse_args", lambda parser, _: parsers.append(parser))
+    parse_arguments([], {})
+    commands = [*_commands(parsers[0])]
+    assert {"serve", "orgs list", "apps register", "tables set", "credentials issue"} <= {*commands}
+    lines = _run("--help").stdout.splitlines()
+    for command in commands:
+        (line,) = [line for line in lines if re.match(rf"  {command}  +\w+", line)]
+        assert len(line) <= 110
+
+
+def test_help_of_a_group_lists_its_commands():
+    assert "apps suspend" in _run("apps", "--help").stdout
+    assert "tables show" not in _run("apps", "--help").stdout
 
 
 def test_an_output_that_cannot_be_written_is_exit_1_with_json():

@@ -215,10 +215,18 @@ async def test_a_prometheus_that_is_not_reached_is_5(run, url):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_without_the_right_token_it_is_2(usage, server, status):
+async def test_without_the_right_token_it_is_2(usage, server, monkeypatch, status):
     server.always = (status, b"no")
+    monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "wrong")
     result = await usage()
     assert (result.code, result.error["error"], result.error["status"]) == (2, "not_authorized", status)
+    assert "message" not in result.error
+
+
+async def test_a_token_that_is_not_set_is_named_where_one_is_asked_for(usage, server, monkeypatch):
+    server.always = (401, b"no")
+    monkeypatch.delenv("KVS_PROMETHEUS_TOKEN", raising=False)
+    assert (await usage()).error["message"] == "KVS_PROMETHEUS_TOKEN is not set"
 
 
 @pytest.mark.parametrize(
