@@ -9,7 +9,11 @@ from gateway.config.settings import TlsSettings
 
 
 class UnusableCertificate(Exception):
-    """The files do not hold a certificate and its key."""
+    """The files do not hold a certificate and its key. `path` is where the settings name them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
 
 
 class ShownCertificate:
@@ -20,14 +24,15 @@ class ShownCertificate:
     certificate do not fit together.
     """
 
-    def __init__(self, tls: TlsSettings) -> None:
+    def __init__(self, tls: TlsSettings, path: str) -> None:
         self._tls = tls
-        self._shown = self.context = server_context(tls)
+        self._path = path
+        self._shown = self.context = server_context(tls, path)
         self.context.sni_callback = self._begin_handshake  # also for a ClientHello without a name
 
     def read(self) -> ssl.SSLContext:
         """A context of what the files hold now, for `show`. Raises UnusableCertificate."""
-        return server_context(self._tls)
+        return server_context(self._tls, self._path)
 
     def show(self, context: ssl.SSLContext) -> None:
         """Show another certificate from the next handshake on."""
@@ -37,16 +42,16 @@ class ShownCertificate:
         handshake.context = self._shown
 
 
-def server_context(tls: TlsSettings) -> ssl.SSLContext:
+def server_context(tls: TlsSettings, path: str) -> ssl.SSLContext:
     """A context of what the files hold now. Raises UnusableCertificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     if not (Path(tls.certificate).is_file() and Path(tls.key).is_file()):  # reading a pipe would block
-        raise UnusableCertificate
+        raise UnusableCertificate(path)
     try:
         # an empty password: OpenSSL would ask the terminal for the one of an encrypted key
         context.load_cert_chain(tls.certificate, tls.key, password="")
     except OSError:  # SSLError, of a pair that does not fit, is one
-        raise UnusableCertificate from None
+        raise UnusableCertificate(path) from None
     return context
 
 
@@ -58,7 +63,7 @@ def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
     if unreadable:
         return
     try:
-        server_context(tls)
+        server_context(tls, path)
     except UnusableCertificate:
         problems.add(path, "does not name a certificate and its unencrypted key, in PEM")
 

@@ -72,11 +72,12 @@ def is_loopback(host: str) -> bool:
 
 
 def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
-    is_public = not is_loopback(settings.listen.control.host)
-    if is_public:
+    listener = settings.listen.control
+    is_public = not is_loopback(listener.host)
+    if is_public and listener.tls is None:
         yield (
             "listen.control.host",
-            "is not loopback, and control tokens would cross the network in the clear",
+            "is not loopback, and without tls control tokens would cross the network in the clear",
         )
     for index, bearer in enumerate(settings.control.bearers):
         if is_public and bearer.token in PUBLISHED:

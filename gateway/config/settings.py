@@ -73,6 +73,7 @@ class OpsListener(Section, frozen=True):
 class ControlListener(Section, frozen=True):
     host: Host = "127.0.0.1"
     port: Port = 8081
+    tls: TlsSettings | None = None
 
 
 class CredentialsListener(Section, frozen=True):

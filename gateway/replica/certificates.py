@@ -9,7 +9,7 @@ class Certificates:
     """`shown` are by the listeners' names. Which files they are in changes with a restart alone."""
 
     def __init__(self, listen: ListenSettings) -> None:
-        self.shown = {name: ShownCertificate(tls) for name, tls in listen.tls.items()}
+        self.shown = {name: ShownCertificate(tls, f"listen.{name}.tls") for name, tls in listen.tls.items()}
 
     def prepare(self, _: Settings) -> Prepared:
         """What the files hold now. Raises UnusableCertificate."""

@@ -103,8 +103,8 @@ class Reload:
                 await asyncio.to_thread(prepared.release)
         except InvalidConfiguration as error:
             self._fail(error.report)
-        except UnusableCertificate:
-            self._fail([{"path": "listen", "problem": "a certificate cannot be used"}])
+        except UnusableCertificate as error:
+            self._fail([{"path": error.path, "problem": "cannot be used"}])
         except Exception as error:
             self._succeeded = False
             report_exception(log, error)

@@ -43,6 +43,15 @@ async def test_the_start_names_each_danger_that_is_allowed_and_the_key_that_allo
     ]
 
 
+def test_a_control_listener_off_loopback_is_no_danger_with_tls_but_published_tokens_are():
+    tls = "{certificate: tests/config/good/tls.pem, key: tests/config/good/tls.pem}"
+    listen = f"listen: {{control: {{host: 0.0.0.0, tls: {tls}}}}}\nregion: x\ncontrol: "
+    assert not list(find_dangers(parse(f"{listen}{{tokens: [a-long-control-token]}}", {})))
+    with pytest.raises(InvalidConfiguration) as caught:
+        parse(f"{listen}{{tokens: [dev-control-token]}}", {})
+    assert [problem.path for problem in caught.value.problems] == ["control.tokens[0]"]
+
+
 def test_a_control_token_of_the_environment_is_judged_like_one_in_the_file():
     with pytest.raises(InvalidConfiguration) as caught:
         parse("region: x", {"KVS_CONTROL_TOKEN": "short"})

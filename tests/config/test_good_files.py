@@ -45,7 +45,7 @@ def test_the_defaults_are_the_numbers_of_the_specification():
 def test_every_value_of_a_full_file_arrives():
     settings = _load("everything")
     assert settings.listen.data.tls.key == "tests/config/good/tls.pem"
-    assert settings.listen.control.host == "::1"
+    assert settings.listen.control.tls.key == "tests/config/good/tls.pem"
     assert settings.signature.credentials.trusted_proxy.networks == ["10.0.0.0/8", "fd00::/8"]
     assert settings.signature.credentials.session.max_ttl_seconds == 900
     assert settings.limits.default_ttl_seconds == 3600

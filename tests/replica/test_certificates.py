@@ -1,4 +1,4 @@
-"""The data listener shows its new certificate to those who connect after a reload."""
+"""A listener shows its new certificate to those who connect after a reload."""
 
 import asyncio
 import ssl
@@ -21,12 +21,12 @@ def cut_a_certificate(folder, key_type=trustme.KeyType.ECDSA):
     return context
 
 
-def tls_in(folder):
-    return {"data": {"tls": {"certificate": str(folder / "tls.crt"), "key": str(folder / "tls.key")}}}
+def tls_in(folder, listener="data"):
+    return {listener: {"tls": {"certificate": str(folder / "tls.crt"), "key": str(folder / "tls.key")}}}
 
 
-async def connect(gateway, trust):
-    host, port = gateway.data.removeprefix("https://").split(":")
+async def connect(gateway, trust, listener="data"):
+    host, port = getattr(gateway, listener).removeprefix("https://").split(":")
     return await asyncio.open_connection(host, int(port), ssl=trust)
 
 
@@ -63,6 +63,41 @@ async def test_nothing_is_left_of_a_certificate_with_another_kind_of_key(tmp_pat
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await connect(watched.gateway, old)
         (await connect(watched.gateway, new))[1].close()
+
+
+async def test_the_control_listener_shows_a_certificate_of_its_own_and_the_new_one_after_a_reload(tmp_path):
+    old = cut_a_certificate(tmp_path)
+    async with watching(tmp_path, listen=tls_in(tmp_path, "control")) as watched:
+        assert watched.gateway.data.startswith("http://")
+        reader, writer = await connect(watched.gateway, old, "control")
+        assert b"missing_token" in await answer(reader, writer)
+        writer.close()
+        new = cut_a_certificate(tmp_path)
+        assert watched.file.look() != watched.file.marks
+        await watched.read_again()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await connect(watched.gateway, old, "control")
+        (await connect(watched.gateway, new, "control"))[1].close()
+
+
+async def test_a_broken_certificate_of_the_control_listener_is_named_and_changes_nothing(tmp_path, caplog):
+    trust = cut_a_certificate(tmp_path)
+    async with watching(tmp_path, listen=tls_in(tmp_path, "control")) as watched:
+        (tmp_path / "tls.crt").write_text("no certificate")
+        await watched.read_again()
+        (problems,) = [record.fields["problems"] for record in caplog.records if record.name == "kvs.reload"]
+        assert [problem["path"] for problem in problems] == ["listen.control.tls"]
+        (await connect(watched.gateway, trust, "control"))[1].close()
+
+
+async def test_without_tls_nobody_is_answered_on_a_control_listener_that_speaks_it(tmp_path):
+    cut_a_certificate(tmp_path)
+    async with watching(tmp_path, listen=tls_in(tmp_path, "control")) as watched:
+        host, port = watched.gateway.control.removeprefix("https://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"GET /v1/whoami HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer x\r\n\r\n")
+        assert await reader.read() == b""
+        writer.close()
 
 
 @pytest.mark.parametrize("late", ["tls.key", "tls.crt"])
