@@ -30,7 +30,7 @@ from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.domain.answers import Answer, render
-from gateway.domain.model import Call, Operation, Put
+from gateway.domain.model import Call, Operation, Put, Remarks
 from gateway.domain.rules import Limits
 from gateway.http.messages import Handler, Request, Response
 
@@ -81,7 +81,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     binding = await tokens.bind(call, caller)
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
-    request = parse(call, limits)
+    request = parse(call, limits, Remarks())
     await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
     outcome = await executor.execute(open_meter(grant, call), request)
     answer = render(outcome)
@@ -90,7 +90,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
         "token": await _awaited(lambda: tokens.bind(call, caller), calls),
         "admission": _microseconds(lambda: admit(caller, binding), calls),
         "limiter": await _awaited(lambda: limiter.charge(grant), calls),
-        "parse": _microseconds(lambda: parse(call, limits), calls),
+        "parse": _microseconds(lambda: parse(call, limits, Remarks()), calls),
         "store": await _awaited(lambda: executor.execute(open_meter(grant, call), request), calls),
         "render": _microseconds(lambda: render(outcome), calls),
         "meter": _microseconds(lambda: open_meter(grant, call).close(answer), calls),

@@ -1,7 +1,8 @@
 """A call of the control plane: its route, its fields, what it answers. Each field is valid or refused."""
 
+import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +18,8 @@ Fields = dict[str, Any]
 
 MOST_NOTED = 256
 """Characters of what a client states."""
+
+_LONGEST_SHOWN = 40
 
 
 AuditEvent = dict[str, object]
@@ -110,7 +113,7 @@ class Router:
             match = pattern.fullmatch(path)
             if match is not None:
                 if method not in methods:
-                    raise MethodNotAllowed(", ".join(methods))
+                    raise MethodNotAllowed(method, ", ".join(methods))
                 return Match(methods[method], match.groups(), query)
         raise NotFound
 
@@ -119,10 +122,12 @@ def parse_object(body: bytes) -> Fields:
     """The JSON object in a body; an empty body counts as an empty object. Raises InvalidJson."""
     try:
         fields = msgspec.json.decode(body.decode() or "{}")
-    except (ValueError, RecursionError):
-        raise InvalidJson from None
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"not JSON: not UTF-8 at byte {error.start}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidJson(f"not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise InvalidJson
+        raise InvalidJson("not a JSON object")
     return fields
 
 
@@ -134,20 +139,40 @@ def parse_environment(org: str, app: str, query: str) -> Environment:
     parameters = parse_qs(query, keep_blank_values=True)
     envs = parameters.pop("env", [DEFAULT_ENV])
     if parameters:
-        raise InvalidField("unknown_parameter")
+        raise unknown_parameter(parameters, "env")
     if len(envs) > 1:
-        raise InvalidField("invalid_name")
-    return Environment(checked_name(org), checked_name(app), checked_name(envs[0]))
+        raise InvalidField("invalid_name", "env: given more than once")
+    return Environment(
+        checked_name(org, field="org"), checked_name(app, field="app"), checked_name(envs[0], field="env")
+    )
 
 
-def checked_name(value: object, rule: Any = Name) -> str:
+def unknown_parameter(names: Iterable[str], *known: str) -> InvalidField:
+    """The refusal of a query that has parameters beside the known ones."""
+    sent = ", ".join(_shown(name) for name in sorted(names))
+    return InvalidField("unknown_parameter", f"unknown parameter {sent}, allowed: {', '.join(known)}")
+
+
+def checked_name(value: object, rule: Any = Name, *, field: str = "name") -> str:
     """A name of that rule. Raises InvalidField."""
-    return str(checked(value, rule, "invalid_name"))
+    return str(checked(value, rule, "invalid_name", field=field))
 
 
-def checked(value: object, rule: Any, code: str) -> Any:
-    """The value, if it is what `rule` (a type of `domain.rules`) says. Raises InvalidField with `code`."""
+def checked(value: object, rule: Any, code: str, *, field: str | None = None) -> Any:
+    """The value, if it is what `rule` (a type of `domain.rules`) says.
+
+    Raises InvalidField with `code`, which names the `field` unless that is given.
+    """
     try:
         return msgspec.convert(value, rule)
-    except msgspec.ValidationError:
-        raise InvalidField(code) from None
+    except msgspec.ValidationError as error:
+        sent = "missing" if value is None else _shown(value)
+        wanted = str(error).replace("`", "").replace(r"\\Z", "")
+        detail = f"{field or code.removeprefix('invalid_')}: {sent}; {wanted}"
+        raise InvalidField(code, detail) from None
+
+
+def _shown(value: object) -> str:
+    """What was sent, unless it is so long that it may be a secret."""
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{len(text)} characters"

@@ -1,7 +1,5 @@
 """Session credentials over HTTP, in the form of AWS' `credential_process`. Path and fields are contract."""
 
-from collections.abc import Sequence
-
 from backends.clock import Clock
 from gateway.config.settings import SignatureSettings
 from gateway.controlplane.calls import (
@@ -49,17 +47,19 @@ class CredentialCalls:
         issuer = self.issuer
         if issuer.sessions is None:
             raise SessionCredentialsDisabled
-        ttl_seconds = checked(call.fields.get("ttl_seconds"), SessionSeconds | None, "invalid_ttl")
+        ttl_seconds = checked(
+            call.fields.get("ttl_seconds"), SessionSeconds | None, "invalid_ttl", field="ttl_seconds"
+        )
         if ttl_seconds is None:
             ttl_seconds = min(DEFAULT_SESSION_SECONDS, issuer.max_ttl_seconds)
         elif ttl_seconds > issuer.max_ttl_seconds:
-            raise InvalidField("invalid_ttl")
+            raise InvalidField("invalid_ttl", f"ttl_seconds: {ttl_seconds}, at most {issuer.max_ttl_seconds}")
         environment = _bound_environment(call.fields)
-        role = checked(call.fields.get("role"), Role, "role_not_approved")
+        role = checked(call.fields.get("role"), Role, "role_not_approved", field="role")
         bound_to = None if environment is None else str(environment)
         call.note(environment=bound_to, role=role, ttl_seconds=ttl_seconds)
         if not issuer.roles.approves(role):
-            raise InvalidField("role_not_approved")
+            raise InvalidField("role_not_approved", f"role: {role}, not among signature.approved_roles")
         issued = issuer.sessions.issue(role, ttl_seconds, environment)
         body = {
             "Version": 1,
@@ -79,7 +79,7 @@ def _bound_to(_parts: tuple[str, ...], sent: Fields) -> Target:
 
 
 def _bound_environment(sent: Fields) -> Environment | None:
-    parts: Sequence[object] = [sent.get(part) for part in ("org", "app", "env")]
-    if all(part is None for part in parts):
+    parts = {part: sent.get(part) for part in ("org", "app", "env")}
+    if all(part is None for part in parts.values()):
         return None
-    return Environment(*(checked_name(part) for part in parts))
+    return Environment(*(checked_name(part, field=field) for field, part in parts.items()))

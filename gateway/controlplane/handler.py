@@ -118,12 +118,19 @@ class ControlHandler:
         """The bearer of the token that was sent (D36). Raises MissingToken and InvalidToken."""
         field = headers.get(b"authorization")
         if not field:
-            raise MissingToken
+            raise MissingToken("Authorization: missing, it carries Bearer and a control token")
         scheme, _, token = field.partition(b" ")
         caller = self.tokens.find(token.strip())
-        if scheme.lower() != b"bearer" or b"authorization" in headers.repeated or caller is None:
-            raise InvalidToken
+        if scheme.lower() != b"bearer" or b"authorization" in headers.repeated:
+            raise InvalidToken("Authorization: not Bearer and one control token")
+        if caller is None:
+            raise InvalidToken(_explain_token(token.strip()))
         return caller
+
+
+def _explain_token(token: bytes) -> str:
+    is_table_token = token.startswith(b"kvs_")
+    return "a table token manages nothing" if is_table_token else "no such control token"
 
 
 class _Asked:

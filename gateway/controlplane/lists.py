@@ -7,7 +7,15 @@ from urllib.parse import parse_qs, urlencode
 
 from msgspec import Struct
 
-from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked, checked_name
+from gateway.controlplane.calls import (
+    Action,
+    ControlCall,
+    Done,
+    Routes,
+    checked,
+    checked_name,
+    unknown_parameter,
+)
 from gateway.controlplane.places import SealedPlaces
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.pages import DirectoryPages, Listed, Part
@@ -57,11 +65,11 @@ class ListCalls:
         limits = parameters.pop("limit", [str(default_limit)])
         places = parameters.pop("after", None)
         if parameters:
-            raise InvalidField("unknown_parameter")
+            raise unknown_parameter(parameters, "limit", "after")
         if len(limits) > 1 or not re.fullmatch(r"[0-9]{1,4}", limits[0]):
-            raise InvalidField("invalid_limit")
+            raise InvalidField("invalid_limit", "limit: not one integer, 1 to 1000")
         if places is not None and len(places) > 1:
-            raise InvalidField("invalid_after")
+            raise InvalidField("invalid_after", "after: given more than once")
         after = "" if places is None else checked(places[0], place, "invalid_after")
         limit = checked(int(limits[0]), PageLimit, "invalid_limit")
         return _Page(path, self.places.open(path, after), limit, self.places)

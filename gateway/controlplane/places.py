@@ -47,4 +47,4 @@ class SealedPlaces:
                 .rstrip()
             )
         except (ValueError, InvalidTag):
-            raise InvalidField("invalid_after") from None
+            raise InvalidField("invalid_after", "after: not a place that this list has told") from None

@@ -48,17 +48,36 @@ class Keyring:
     def find(self, access_key_id: str, session_token: bytes | None) -> AccessKey:
         """The access key. Raises InvalidCredentials, also for a static key with a session token."""
         if access_key_id in self._denied:
-            raise InvalidCredentials
+            raise _unknown(access_key_id)
         if session_token is not None:
             if self._sessions is None:
-                raise InvalidCredentials
-            return self._sessions.open(session_token, access_key_id)
+                raise InvalidCredentials(detail="session token: not accepted by this gateway")
+            try:
+                return self._sessions.open(session_token, access_key_id)
+            except InvalidCredentials as refusal:
+                if access_key_id in self._static:
+                    refusal.detail = f"{_shown(access_key_id)}: an access key that has no session token"
+                raise
         key = self._static.get(access_key_id)
         if key is None:
-            raise InvalidCredentials
+            raise _unknown(access_key_id)
         return key
 
 
+def _unknown(access_key_id: str) -> InvalidCredentials:
+    if access_key_id.startswith("ASIA"):
+        return InvalidCredentials(
+            detail=f"{_shown(access_key_id)}: temporary, and x-amz-security-token is missing"
+        )
+    return InvalidCredentials(detail=f"{_shown(access_key_id)}: not an access key of this gateway")
+
+
+def _shown(access_key_id: str) -> str:
+    """As it was sent, if it looks like one: some swap it with the secret."""
+    return access_key_id if _USUAL.fullmatch(access_key_id) else "Credential"
+
+
+_USUAL = re.compile("[A-Z0-9]{1,32}")
 _ASSUMED = re.compile(r"arn:([^:]*):sts::([^:]*):assumed-role/([^/:]+)/[^/:]+")
 _CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.credentials.keyring import AccessKey, ApprovedRoles
+from gateway.domain.answers import iso_instant
 from gateway.domain.errors import ExpiredCredentials, InvalidCredentials
 from gateway.domain.model import Caller, Environment
 
@@ -91,9 +92,10 @@ class SessionCredentials:
         if session is None:
             session = self._opened[session_token] = self._verify(session_token)
         if session.access_key_id != access_key_id:
-            raise InvalidCredentials
+            raise InvalidCredentials(detail="session token: of another access key")
         if session.expires_at_seconds * 1000 <= self._clock.wall_ms():
-            raise ExpiredCredentials
+            expired_at = iso_instant(session.expires_at_seconds * 1000)
+            raise ExpiredCredentials(detail=f"session token expired at {expired_at}")
         return session.key
 
     def _verify(self, token: bytes) -> _Session:

@@ -101,7 +101,7 @@ class CredentialsHandler:
         if form is None:
             raise NotFound
         if request.method != form.method:
-            raise MethodNotAllowed(form.method)
+            raise MethodNotAllowed(request.method, form.method)
         return await form.answer(request, asked)
 
     def _account(self, request: Request, form: str, asked: Asked) -> None:

@@ -6,6 +6,7 @@ pipeline     the order of the policies, in one function
 policies/    who calls, which table, how often
 configured   the policies that the settings ask for
 parsing      a body to an operation
+explaining   what refusals tell who has to mend a call
 execution    the meter of a call, and the operation on its table
 tracing      spans around the handler and the meter, if requests are traced
 """

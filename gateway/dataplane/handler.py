@@ -6,6 +6,7 @@ from time import perf_counter
 
 from gateway.config.settings import EdgeSettings
 from gateway.dataplane.access_log import AccessLog
+from gateway.dataplane.explaining import explain_path
 from gateway.dataplane.pipeline import Pipeline
 from gateway.domain.answers import refuse
 from gateway.domain.errors import (
@@ -90,12 +91,12 @@ class DataHandler:
         """The operation that was asked for, if it can be asked for like this and now."""
         self._refuse_overload()
         if operation is None:
-            raise NotFound
+            raise NotFound(explain_path(request.path))
         if request.method != "POST":
-            raise MethodNotAllowed
+            raise MethodNotAllowed(request.method, "POST")
         coding = request.headers.get(b"transfer-encoding")
         if coding is not None and coding.lower() != b"chunked":
-            raise BadRequest
+            raise BadRequest("Transfer-Encoding: only chunked is supported")
         return operation
 
     async def _read_body(self, request: Request) -> bytes:
@@ -110,4 +111,4 @@ class DataHandler:
 
     def _refuse_overload(self) -> None:
         if len(self._in_flight) - self._reading > self._settings.max_in_flight:
-            raise Overloaded
+            raise Overloaded("this replica serves as many requests as it may")

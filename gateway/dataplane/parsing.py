@@ -7,13 +7,22 @@ never decoded: it is checked to be JSON and kept as the bytes that were sent (D3
 import re
 from collections.abc import Callable
 from secrets import token_hex
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
+from gateway.dataplane.explaining import (
+    explain_content_type,
+    explain_fields,
+    explain_json,
+    explain_ttl,
+    explain_type,
+    name_of,
+)
 from gateway.domain.errors import InvalidContentType, InvalidJson, InvalidKey, InvalidTtl, InvalidValue
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Delete, Get, Operation, Put, TableOperation
+from gateway.domain.model import Call, Delete, Get, Operation, Put, Remarks, TableOperation
 from gateway.domain.rules import Limits
 
 _CONTENT_TYPE = b"application/json"
@@ -26,41 +35,51 @@ _ESCAPE = re.compile(
 _MAX_CHARACTER_BYTES = 4  # of UTF-8
 
 _ABSENT = Raw()
+_Fields = TypeVar("_Fields", bound="_KeyBody")
 
 
-class _Body(Struct):
+class _KeyBody(Struct, forbid_unknown_fields=True):
     key: Raw = _ABSENT
+
+
+class _PutBody(_KeyBody, forbid_unknown_fields=True):
     value: Raw = _ABSENT
     ttl_seconds: Raw = msgspec.field(default=_ABSENT, name="ttlSeconds")
 
 
-_body_decoder = msgspec.json.Decoder(_Body)
+_key_decoder = msgspec.json.Decoder(_KeyBody)
+_put_decoder = msgspec.json.Decoder(_PutBody)
+_any_fields_decoder = msgspec.json.Decoder(dict[str, Raw])
 _text_decoder = msgspec.json.Decoder(str)
 
 
-def parse(call: Call, limits: Limits) -> TableOperation:
-    """The operation in the call's body. Raises the first of the five content refusals that applies."""
+def parse(call: Call, limits: Limits, remarks: Remarks) -> TableOperation:
+    """The operation in the call's body. Raises the first of the five content refusals that applies.
+
+    Fields that the operation does not have are ignored, with a remark.
+    """
     _check_content_type(call.headers)
-    return _PARSERS[call.operation](_decode(call.body), limits)
+    return _PARSERS[call.operation](call.body, limits, remarks)
 
 
-def _put(body: _Body, limits: Limits) -> Put:
+def _put(body: bytes, limits: Limits, remarks: Remarks) -> Put:
+    fields = _decode(body, _put_decoder, remarks)
     return Put(
-        _key(body.key, limits.key_bytes),
-        _value(body.value, limits.value_bytes),
-        _ttl_seconds(body.ttl_seconds, limits),
+        _key(fields.key, limits.key_bytes),
+        _value(fields.value, limits.value_bytes),
+        _ttl_seconds(fields.ttl_seconds, limits),
     )
 
 
-def _get(body: _Body, limits: Limits) -> Get:
-    return Get(_key(body.key, limits.key_bytes))
+def _get(body: bytes, limits: Limits, remarks: Remarks) -> Get:
+    return Get(_key(_decode(body, _key_decoder, remarks).key, limits.key_bytes))
 
 
-def _delete(body: _Body, limits: Limits) -> Delete:
-    return Delete(_key(body.key, limits.key_bytes))
+def _delete(body: bytes, limits: Limits, remarks: Remarks) -> Delete:
+    return Delete(_key(_decode(body, _key_decoder, remarks).key, limits.key_bytes))
 
 
-_PARSERS: dict[Operation, Callable[[_Body, Limits], TableOperation]] = {
+_PARSERS: dict[Operation, Callable[[bytes, Limits, Remarks], TableOperation]] = {
     Operation.PUT: _put,
     Operation.GET: _get,
     Operation.DELETE: _delete,
@@ -70,41 +89,48 @@ _PARSERS: dict[Operation, Callable[[_Body, Limits], TableOperation]] = {
 def _check_content_type(headers: Headers) -> None:
     field = headers.get(b"content-type") or b""
     if field != _CONTENT_TYPE and field.partition(b";")[0].strip().lower() != _CONTENT_TYPE:
-        raise InvalidContentType
+        raise InvalidContentType(explain_content_type(field))
     coding = headers.get(b"content-encoding")
     if coding is not None and coding.lower() != b"identity":
-        raise InvalidContentType
+        raise InvalidContentType(f"Content-Encoding: {name_of(coding)} is not supported")
 
 
-def _decode(body: bytes) -> _Body:
+def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], remarks: Remarks) -> _Fields:
+    """The fields of a good body cost one look; any other is looked at again (D191)."""
     try:
         if not body.isascii():
             body.decode()  # msgspec skips over strings that nobody reads, well-formed or not
-        return _body_decoder.decode(body)
+        return decoder.decode(body)
     except RecursionError:
-        raise InvalidJson from None
+        raise InvalidJson(explain_json(body)) from None
     except ValueError:
-        return _decode_lone_surrogates(body)
+        return _look_again(body, decoder.type, remarks)
 
 
-def _decode_lone_surrogates(body: bytes) -> _Body:
-    r"""Decode what msgspec refuses and RFC 8259 allows: `\ud800` without its other half (D5).
+def _look_again(body: bytes, wanted: type[_Fields], remarks: Remarks) -> _Fields:
+    r"""Decode what is refused at first: unknown fields, and `\ud800` without its other half (D5).
 
     Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
     """
     spelling = _letters_absent_from(body)
+    text = body
     try:
-        decoded = _body_decoder.decode(
-            _ESCAPE.sub(
-                lambda escape: spelling + escape[1] if escape[1] else escape[0], body.decode().encode()
-            )
+        text = _ESCAPE.sub(
+            lambda escape: spelling + escape[1] if escape[1] else escape[0], body.decode().encode()
         )
+        fields = _any_fields_decoder.decode(text)
     except (ValueError, RecursionError):
-        raise InvalidJson from None
-    if spelling in bytes(decoded.key):
-        raise InvalidKey
-    decoded.value = Raw(bytes(decoded.value).replace(spelling, rb"\u"))
-    return decoded
+        raise InvalidJson(explain_json(re.sub(spelling + b"....", b"______", text))) from None
+    if spelling in bytes(fields.get("key", _ABSENT)):
+        raise InvalidKey("key: half of a surrogate pair")
+    known = wanted.__struct_encode_fields__
+    unknown = [name.replace(spelling.decode(), r"\u") for name in fields if name not in known]
+    if unknown:
+        remarks.warning = explain_fields(unknown, known)
+    as_sent = (
+        Raw(bytes(fields[name]).replace(spelling, rb"\u")) if name in fields else _ABSENT for name in known
+    )
+    return wanted(*as_sent)
 
 
 def _letters_absent_from(body: bytes) -> bytes:
@@ -117,16 +143,20 @@ def _key(raw: Raw, max_bytes: int) -> str:
     try:
         key = _text_decoder.decode(raw)
     except msgspec.DecodeError:
-        raise InvalidKey from None
-    if not key or (len(key) * _MAX_CHARACTER_BYTES > max_bytes and len(key.encode()) > max_bytes):
-        raise InvalidKey
+        raise InvalidKey(explain_type("key", bytes(raw), "a string")) from None
+    if not key:
+        raise InvalidKey("key: empty, at least 1 byte")
+    if len(key) * _MAX_CHARACTER_BYTES > max_bytes and len(key.encode()) > max_bytes:
+        raise InvalidKey(f"key: {len(key.encode())} bytes, at most {max_bytes}")
     return key
 
 
 def _value(raw: Raw, max_bytes: int) -> bytes:
     value = bytes(raw)
-    if not value or len(value) > max_bytes:
-        raise InvalidValue
+    if not value:
+        raise InvalidValue("value: missing")
+    if len(value) > max_bytes:
+        raise InvalidValue(f"value: {len(value)} bytes, at most {max_bytes}")
     return value
 
 
@@ -135,8 +165,8 @@ def _ttl_seconds(raw: Raw, limits: Limits) -> int | None:
         return limits.default_ttl_seconds
     text = bytes(raw)
     if not _INTEGER.fullmatch(text):
-        raise InvalidTtl
+        raise InvalidTtl(explain_ttl(text, limits))
     ttl_seconds = int(text)
     if not limits.min_ttl_seconds <= ttl_seconds <= limits.max_ttl_seconds:
-        raise InvalidTtl
+        raise InvalidTtl(explain_ttl(text, limits))
     return ttl_seconds

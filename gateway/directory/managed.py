@@ -20,7 +20,7 @@ from gateway.domain.errors import (
     TooManyTokens,
 )
 from gateway.domain.model import Environment
-from gateway.domain.rules import SUPPORTED_APP_TYPES
+from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 
 _MOST_TOKENS = 8
 """Of one table, valid at a time: each is a copy of the table's rights, and a part of each read of the app."""
@@ -106,7 +106,7 @@ class ManagedApps:
                 updated_at_ms=now_ms,
             )
             if len(new.token_digests) > _MOST_TOKENS:
-                raise TooManyTokens
+                raise TooManyTokens(f"valid tokens of the table: {_MOST_TOKENS}, at most {_MOST_TOKENS}")
             return _exchanged(app, old, new)
 
         return await self._change(environment, rotate), token
@@ -151,11 +151,12 @@ class ManagedApps:
 
     def _with_table(self, app: AppRecord, table: TableRecord) -> AppRecord:
         if app.type not in SUPPORTED_APP_TYPES:
-            raise AppTypeNotServed
+            raise AppTypeNotServed(unserved_type(app.type))
         if any(table.name.upper() == other.name.upper() for other in app.tables):
             raise TableExists
-        if len(app.tables) >= (self._default_max_tables if app.max_tables is None else app.max_tables):
-            raise TableLimitReached
+        most = self._default_max_tables if app.max_tables is None else app.max_tables
+        if len(app.tables) >= most:
+            raise TableLimitReached(f"tables of the app environment: {len(app.tables)}, at most {most}")
         return replace(app, tables=(*app.tables, table), active=not app.suspended)
 
 

@@ -1,13 +1,15 @@
 """Answers: outcomes and refusals as JSON, before they are HTTP responses."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gateway.domain.errors import MethodNotAllowed, Refusal, SignatureRefusal
-from gateway.domain.model import Deleted, Found, Missing, Outcome, Stored, UsageOutcome
+from gateway.domain.model import Deleted, Found, Missing, Outcome, Remarks, Stored, UsageOutcome
 
 
 class Answer(Struct, frozen=True):
@@ -22,6 +24,9 @@ class Answer(Struct, frozen=True):
 
 
 _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
+
+_INVISIBLE = re.compile("[^ -~]")
+_LONGEST_TEXT = 256
 
 _STORED = Answer(200, b'{"ok":true}')
 _DELETED = Answer(200, b'{"deleted":true}')
@@ -51,7 +56,7 @@ def _found(entry: Found) -> bytes:
 
 
 def refuse(refusal: Refusal) -> Answer:
-    """The answer to a refusal: its code, and for layer 1 a message."""
+    """The answer to a refusal: its code, its message if it has one, and what explains it."""
     body = {"error": refusal.code}
     fields: list[tuple[str, str]] = []
     if refusal.message is not None:
@@ -60,11 +65,23 @@ def refuse(refusal: Refusal) -> Answer:
         fields.append(("x-amzn-ErrorType", refusal.error_type))
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
-    if refusal.detail is not None:
-        fields.append(("x-kvs-error-detail", refusal.detail))
+    fields.append(("x-kvs-error-detail", _visible(refusal.detail or refusal.message or "")))
     if refusal.retry_after_seconds is not None:
         fields.append(("Retry-After", str(refusal.retry_after_seconds)))
     return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))
+
+
+def add_remarks(answer: Answer, remarks: Remarks) -> Answer:
+    """The answer with what was noted on the way to it, if anything was."""
+    if remarks.warning is None:
+        return answer
+    fields = (("x-kvs-warning", _visible(remarks.warning)),)
+    return replace(answer, fields=answer.fields + fields)
+
+
+def _visible(text: str) -> str:
+    """Text for a header field: ASCII without control characters, at most 256 characters (D190)."""
+    return _INVISIBLE.sub("?", text[:_LONGEST_TEXT]).strip()
 
 
 def _usage(refusal: Refusal) -> UsageOutcome:

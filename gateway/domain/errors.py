@@ -14,16 +14,21 @@ from gateway.domain.model import Caller
 class Refusal(Exception):
     """Base of every client-visible "no". The keywords of a subclass become its attributes.
 
-    `detail` explains it to who has to mend it: visible ASCII, at most 256 characters. `caller` is who was
-    refused, where a signature was right; for the log.
+    `detail` explains it to who has to mend it: which rule, what was sent, what is allowed (D190). That of the
+    class holds where whoever raises it knows nothing better. `caller` is who was refused, where a signature
+    was right; for the log.
     """
 
     status: ClassVar[int]
     code: str
     message: str | None = None
-    detail: str | None = None
+    detail: str = ""
     retry_after_seconds: int | None = None
     caller: Caller | None = None
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__()
+        self.detail = detail or self.detail
 
     def __init_subclass__(cls, **attributes: str | int) -> None:
         super().__init_subclass__()
@@ -33,34 +38,44 @@ class Refusal(Exception):
 
 # ---- Not a usable request
 
-class NotFound(Refusal, status=404, code="not_found"): ...
-class BadRequest(Refusal, status=400, code="bad_request"): ...
-class RequestTimeout(Refusal, status=408, code="request_timeout"): ...
-class BodyTooLarge(Refusal, status=413, code="body_too_large"): ...
+class NotFound(Refusal, status=404, code="not_found", detail="no such path"): ...
+class BadRequest(Refusal, status=400, code="bad_request", detail="not a request of HTTP/1.1"): ...
+class RequestTimeout(
+    Refusal, status=408, code="request_timeout", detail="the request did not arrive in time",
+): ...
+class BodyTooLarge(Refusal, status=413, code="body_too_large"):
+    """`size` tells how long the body is, as far as is known."""
+
+    def __init__(self, size: str, max_bytes: int) -> None:
+        super().__init__(f"body: {size}, at most {max_bytes}")
 
 class MethodNotAllowed(Refusal, status=405, code="method_not_allowed"):
     """`allowed` lists the methods that the route has."""
 
-    def __init__(self, allowed: str = "POST") -> None:
-        super().__init__()
+    def __init__(self, method: str, allowed: str) -> None:
+        super().__init__(f"method: {method}, allowed: {allowed}")
         self.allowed = allowed
 
 
 # ---- Layer 1: the signature
 
 class SignatureRefusal(Refusal, status=403):
-    """`error_type` is the exception name that AWS clients look for; every one has a message."""
+    """`error_type` is the exception name that AWS clients look for.
+
+    Every one has a message, in the words of AWS, which explains it unless there is a detail.
+    """
 
     error_type: str = "InvalidSignatureException"
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, message: str | None = None, *, detail: str | None = None) -> None:
+        super().__init__(detail)
         self.message = message or self.message
 
 
 class MissingSignature(
     SignatureRefusal, code="missing_signature", error_type="MissingAuthenticationTokenException",
     message="Missing Authentication Token",
+    detail="Authorization: missing, sign the request with AWS Signature V4 for execute-api",
 ): ...
 class IncompleteSignature(
     SignatureRefusal, code="incomplete_signature", error_type="IncompleteSignatureException",
@@ -73,36 +88,43 @@ class InvalidHost(SignatureRefusal, code="invalid_host"): ...
 class InvalidCredentials(
     SignatureRefusal, code="invalid_credentials", error_type="UnrecognizedClientException",
     message="The security token included in the request is invalid.",
+    detail="session token: not issued by this gateway",
 ): ...
 class ExpiredCredentials(
     SignatureRefusal, code="invalid_credentials", error_type="ExpiredTokenException",
-    message="The security token included in the request is expired.",
+    message="The security token included in the request is expired.", detail="session token expired",
 ): ...
 class SignatureMismatch(
     SignatureRefusal, code="signature_mismatch",
     message="The request signature we calculated does not match the signature you provided.",
+    detail="wrong secret, or the request was changed after it was signed",
 ): ...
 class CallerNotApproved(
     SignatureRefusal, code="caller_not_approved", error_type="AccessDeniedException",
     message="User is not authorized to access this resource",
 ):
-    def __init__(self, caller: Caller | None = None) -> None:
-        super().__init__()
+    def __init__(self, detail: str, caller: Caller | None = None) -> None:
+        super().__init__(detail=detail)
         self.caller = caller
 
 
 # ---- Layer 2: the token of a table, or of the control plane; then admission and the rate limit
 
 class MissingToken(Refusal, status=401, code="missing_token"): ...
-class InvalidToken(Refusal, status=401, code="invalid_token"): ...
-class BindingInactive(Refusal, status=403, code="binding_inactive"): ...
+class InvalidToken(
+    Refusal, status=401, code="invalid_token", detail="no such token: mistyped, rotated or deleted",
+): ...
+class BindingInactive(
+    Refusal, status=403, code="binding_inactive",
+    detail="the app environment is suspended: its operator can resume it",
+): ...
 class UnsupportedAppType(Refusal, status=403, code="unsupported_app_type"): ...
 
 class RateLimited(Refusal, status=429, code="rate_limited"):
     """`retry_after_seconds` is the time to the end of the window."""
 
-    def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__()
+    def __init__(self, retry_after_seconds: int, detail: str) -> None:
+        super().__init__(detail)
         self.retry_after_seconds = retry_after_seconds
 
 
@@ -120,11 +142,20 @@ class InvalidTtl(Refusal, status=400, code="invalid_ttl"): ...
 class Unavailable(Refusal, status=503, retry_after_seconds=1):
     """A dependency failed, or this replica cannot serve now; the call may be repeated after a second."""
 
-class StorageUnavailable(Unavailable, code="storage_unavailable"): ...
-class AuthUnavailable(Unavailable, code="auth_unavailable"): ...
-class QuotaUnavailable(Unavailable, code="quota_unavailable"): ...
-class Overloaded(Unavailable, code="overloaded"): ...
-class ShuttingDown(Unavailable, code="shutting_down"): ...
+class StorageUnavailable(
+    Unavailable, code="storage_unavailable",
+    detail="the store of entries does not answer; a put or delete may have been applied, and can be repeated",
+): ...
+class AuthUnavailable(
+    Unavailable, code="auth_unavailable", detail="the store of tables and tokens does not answer",
+): ...
+class QuotaUnavailable(
+    Unavailable, code="quota_unavailable", detail="the store of rate limits does not answer",
+): ...
+class Overloaded(
+    Unavailable, code="overloaded", detail="this replica is full",
+): ...
+class ShuttingDown(Unavailable, code="shutting_down", detail="this replica ends; another one serves"): ...
 
 class ChangeUnknown(
     Unavailable, code="auth_unavailable",
@@ -139,7 +170,10 @@ class AppUnreadable(
     detail="the record of this app cannot be read: restore it, or remove the app",
 ): ...
 
-class InternalError(Refusal, status=500, code="internal_error"):
+class InternalError(
+    Refusal, status=500, code="internal_error",
+    detail="a fault of the gateway, logged under the x-request-id of this response",
+):
     """An unhandled exception."""
 
 
@@ -148,21 +182,39 @@ class InternalError(Refusal, status=500, code="internal_error"):
 class ControlRefusal(Refusal):
     """Says that a rule of the control plane forbids the change, and that nothing was changed."""
 
-class NotAllowed(ControlRefusal, status=403, code="not_allowed"): ...
-class AppNotFound(ControlRefusal, status=404, code="app_not_found"): ...
-class TableNotFound(ControlRefusal, status=404, code="table_not_found"): ...
-class TableExists(ControlRefusal, status=409, code="table_exists"): ...
+class NotAllowed(
+    ControlRefusal, status=403, code="not_allowed",
+    detail="this token may not do that, or not there; whoami tells what it may",
+): ...
+class AppNotFound(
+    ControlRefusal, status=404, code="app_not_found",
+    detail="no such app environment: mistyped, in another environment (?env=), or not registered",
+): ...
+class TableNotFound(
+    ControlRefusal, status=404, code="table_not_found",
+    detail="no such table: mistyped (upper and lower case differ), or deleted",
+): ...
+class TableExists(
+    ControlRefusal, status=409, code="table_exists",
+    detail="the app environment has a table of this name; upper and lower case do not differ here",
+): ...
 class TableLimitReached(ControlRefusal, status=409, code="table_limit_reached"): ...
 class TooManyTokens(ControlRefusal, status=409, code="too_many_tokens"): ...
-class AppIsDeclared(ControlRefusal, status=409, code="declared_app"): ...
-class SessionCredentialsDisabled(ControlRefusal, status=409, code="session_credentials_disabled"): ...
+class AppIsDeclared(
+    ControlRefusal, status=409, code="declared_app",
+    detail="this app is declared in the configuration file, and changes there alone",
+): ...
+class SessionCredentialsDisabled(
+    ControlRefusal, status=409, code="session_credentials_disabled",
+    detail="signature.credentials.session is not configured",
+): ...
 class AppTypeNotServed(ControlRefusal, status=422, code="unsupported_app_type"): ...
 
 class InvalidField(ControlRefusal, status=422):
     """A field is missing, of the wrong type or out of range; each has a code of its own."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__()
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
         self.code = code
 
 

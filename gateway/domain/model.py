@@ -99,6 +99,22 @@ class Grant(Struct, frozen=True):
     labels: TenantLabels
 
 
+class Standing(Struct, frozen=True):
+    """How a budget stands: calls that are left in its window, and milliseconds until that closes."""
+
+    owner: str
+    limit: int
+    remaining: int
+    closes_in_ms: int
+
+
+class Remarks(Struct):
+    """What a call's answer says beside its outcome, whatever that is: noted on the way."""
+
+    warning: str | None = None
+    standing: Standing | None = None
+
+
 class Put(Struct, frozen=True):
     """Store `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
 

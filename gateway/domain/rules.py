@@ -14,6 +14,12 @@ WINDOW_MS = 60_000
 SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
 """Those that are served. An app of another type (static `web`) may be registered; its calls are refused."""
 
+
+def unserved_type(app_type: str) -> str:
+    """What to tell whose app is of a type that is not served."""
+    return f"app type: {app_type}, allowed: {', '.join(sorted(SUPPORTED_APP_TYPES))}"
+
+
 DEFAULT_ENV = "production"
 
 _NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"

@@ -10,6 +10,7 @@ from gateway.http.messages import Request
 from gateway.http.receiving import BrokenBody
 
 _MOST_PIECES = 64
+_BROKEN = "body: its framing is wrong, or it ended early"
 
 
 def arrived_body(request: Request, max_bytes: int) -> bytes:
@@ -21,9 +22,9 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
     try:
         body = stream.read_nowait()
     except BrokenBody:
-        raise BadRequest from None
+        raise BadRequest(_BROKEN) from None
     if len(body) > max_bytes:
-        raise BodyTooLarge
+        raise BodyTooLarge(f"{len(body)} bytes", max_bytes)
     return body
 
 
@@ -75,15 +76,15 @@ async def read_body(request: Request, max_bytes: int, max_seconds: float, slots:
             finally:
                 slots.give_back(deadline)
     except TimeoutError:
-        raise RequestTimeout from None
+        raise RequestTimeout(f"the body did not arrive in time, at most {max_seconds:g} s") from None
     except BrokenBody:
-        raise BadRequest from None
+        raise BadRequest(_BROKEN) from None
 
 
 def _check_declared_length(request: Request, max_bytes: int) -> None:
     declared = request.headers.get(b"content-length")
     if declared is not None and int(declared) > max_bytes:
-        raise BodyTooLarge
+        raise BodyTooLarge(f"{int(declared)} bytes", max_bytes)
 
 
 async def _read_pieces(stream: StreamReader, max_bytes: int) -> bytes:
@@ -95,5 +96,5 @@ async def _read_pieces(stream: StreamReader, max_bytes: int) -> bytes:
             pieces = [b"".join(pieces)]
         size += len(piece)
         if size > max_bytes:
-            raise BodyTooLarge
+            raise BodyTooLarge(f"more than {max_bytes} bytes", max_bytes)
     return b"".join(pieces)

@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         if service.places.admits(self):
             self._deadline.set(settings.head_seconds, self._refuse_late_head)
             return
-        self._refuse(Overloaded())
+        self._refuse(Overloaded("this replica, or this address, has as many connections as it may"))
         if not service.places.lets_linger(self):
             self._close()
 
@@ -291,7 +291,8 @@ class Connection(asyncio.Protocol):
         self._deadline.set(LINGER_SECONDS, self._close)
 
     def _refuse_late_head(self) -> None:
-        self._refuse(RequestTimeout())
+        seconds = self._service.settings.head_seconds
+        self._refuse(RequestTimeout(f"the head did not arrive in time, at most {seconds:g} s"))
 
     def _close(self) -> None:
         self._ends = True

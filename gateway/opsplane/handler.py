@@ -54,7 +54,7 @@ class OpsHandler:
         if route is None:
             raise NotFound
         if request.method not in ("GET", "HEAD"):
-            raise MethodNotAllowed("GET, HEAD")
+            raise MethodNotAllowed(request.method, "GET, HEAD")
         return route
 
     async def _livez(self, _: Request) -> Answer:

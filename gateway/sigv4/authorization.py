@@ -19,6 +19,7 @@ ALGORITHM = b"AWS4-HMAC-SHA256"
 AMZ = b"x-amz-"
 """Prefix of the header fields that have to be signed."""
 
+_BEARER = re.compile(rb"(?i)(^|[,\s])(bearer\b|kvs_)")
 _SIGNATURE_DIGITS = 64
 _HEXADECIMAL = b"0123456789abcdef"
 _PRINTABLE = re.compile(rb"[!-~]+")
@@ -84,7 +85,16 @@ def stated_access_key_id(headers: Headers) -> str | None:
 
 def _check_algorithm(field: bytes) -> None:
     if not field.startswith(ALGORITHM + b" "):
-        raise IncompleteSignature("Authorization must use the algorithm AWS4-HMAC-SHA256.")
+        raise IncompleteSignature(
+            "Authorization must use the algorithm AWS4-HMAC-SHA256.", detail=explain_bearer(field)
+        )
+
+
+def explain_bearer(field: bytes) -> str | None:
+    """What to tell about a token in Authorization, if one is there."""
+    if _BEARER.search(field) is None:
+        return None
+    return "the table token belongs in X-KVS-Authorization, the signature in Authorization"
 
 
 def _parse_statement(before: bytes, after: bytes) -> Statement:

@@ -4,6 +4,7 @@ Shape, region, service, scope, time, signed headers, host need no secret: `exami
 the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists what is refused; the order is D13.
 """
 
+import re
 from hashlib import sha256
 from urllib.parse import unquote_to_bytes
 
@@ -26,6 +27,7 @@ from gateway.sigv4.authorization import (
     SignedHeaders,
     Statement,
     basic_form,
+    explain_bearer,
     parse_authorization,
     parse_signed_headers,
     signing_date,
@@ -37,6 +39,7 @@ _QUERY = ord("?")
 _TERMINATOR = "aws4_request"
 _CONTENT_HASH = b"x-amz-content-sha256"
 _ECHOED_CHARACTERS = 128
+_NAME = re.compile("[a-z0-9-]{1,32}")
 
 
 class SignatureRules(Struct, frozen=True):
@@ -79,12 +82,20 @@ def examine(
 def _read_authorization(target: bytes, headers: Headers) -> tuple[Statement, bytes]:
     field = headers.get(b"authorization")
     if field is None:
-        raise MissingSignature
+        raise MissingSignature(detail=_explain_missing(target, headers))
     if b"authorization" in headers.repeated:
-        raise IncompleteSignature("Authorization must be sent once.")
+        raise IncompleteSignature("Authorization must be sent once.", detail=explain_bearer(field))
     if _QUERY in target and any(name.startswith(AMZ) for name in _parameter_names(target)):
         raise IncompleteSignature("Query-string authentication is not supported.")
     return parse_authorization(field)
+
+
+def _explain_missing(target: bytes, headers: Headers) -> str | None:
+    if b"x-amz-signature" in _parameter_names(target):
+        return "presigned URLs are not supported: the signature belongs in Authorization"
+    if b"x-kvs-authorization" in headers:
+        return "the table token is not enough: sign the request, too, with AWS Signature V4 for execute-api"
+    return None
 
 
 def _parameter_names(target: bytes) -> list[bytes]:
@@ -95,25 +106,37 @@ def _parameter_names(target: bytes) -> list[bytes]:
 def _check_scope(credential: Credential, rules: SignatureRules, date: bytes) -> None:
     if credential.region != rules.region:
         region = credential.region[:_ECHOED_CHARACTERS]
-        raise InvalidRegion(f"Credential should be scoped to a valid region, not '{region}'.")
+        raise InvalidRegion(
+            f"Credential should be scoped to a valid region, not '{region}'.",
+            detail=f"region: {_plain(credential.region)}, allowed: {rules.region}",
+        )
     if credential.service != rules.service:
-        raise InvalidService(f"Credential should be scoped to correct service: '{rules.service}'.")
+        raise InvalidService(
+            f"Credential should be scoped to correct service: '{rules.service}'.",
+            detail=f"service: {_plain(credential.service)}, allowed: {rules.service}",
+        )
     if credential.terminator != _TERMINATOR:
         raise InvalidScope(f"Credential should be scoped with a valid terminator: '{_TERMINATOR}'.")
     if credential.date != date[:8].decode():
-        raise InvalidScope("Date in Credential scope does not match YYYYMMDD from the request's date.")
+        raise InvalidScope(
+            "Date in Credential scope does not match YYYYMMDD from the request's date.",
+            detail=f"scope date: {_plain(credential.date)}, allowed: {date[:8].decode()}, the day of signing",
+        )
 
 
 def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) -> SignatureExpired:
     signed_at, now = basic_form(signed_at_seconds), basic_form(now_seconds)
+    off_seconds = abs(signed_at_seconds - now_seconds)
     if signed_at_seconds < now_seconds:
         bound = basic_form(now_seconds - skew_seconds)
         return SignatureExpired(
-            f"Signature expired: {signed_at} is now earlier than {bound} ({now} - {skew_seconds} s.)"
+            f"Signature expired: {signed_at} is now earlier than {bound} ({now} - {skew_seconds} s.)",
+            detail=f"signed {off_seconds} s ago, at most {skew_seconds}: sign each call anew, set the clock",
         )
     bound = basic_form(now_seconds + skew_seconds)
     return SignatureExpired(
-        f"Signature not yet current: {signed_at} is still later than {bound} ({now} + {skew_seconds} s.)"
+        f"Signature not yet current: {signed_at} is still later than {bound} ({now} + {skew_seconds} s.)",
+        detail=f"signed {off_seconds} s ahead of time, at most {skew_seconds}: set the clock",
     )
 
 
@@ -145,12 +168,22 @@ def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
 def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:
     host = headers[b"host"]
     if strip_default_port(host.decode("latin-1").lower()) not in public_hosts:
-        raise InvalidHost(f"Host '{_echo(host)}' is not a name of this service.")
+        raise InvalidHost(
+            f"Host '{_echo(host)}' is not a name of this service.",
+            detail=f"Host: {_echo(host)}, allowed: {', '.join(sorted(public_hosts))}",
+        )
 
 
 def strip_default_port(host: str) -> str:
     """A host name without the port that clients may or may not write."""
     return host.removesuffix(":443").removesuffix(":80")
+
+
+def _plain(name: str) -> str:
+    """A name as it was sent, if it looks like one: what was put in its place may be a secret."""
+    if not name:
+        return "empty"
+    return name if _NAME.fullmatch(name) else "malformed"
 
 
 def _echo(text: bytes) -> str:

@@ -26,6 +26,13 @@ class Result:
         return json.loads(self.out)
 
     @property
+    def refusal(self) -> Any:
+        """The error without what explains it, which every refusal of the gateway has."""
+        error = self.error
+        assert error.pop("detail")
+        return error
+
+    @property
     def error(self) -> Any:
         return json.loads(self.err)
 

@@ -98,13 +98,13 @@ async def test_what_the_control_plane_refuses_as_invalid_is_4(blog, arguments, c
 @pytest.mark.parametrize(("arguments", "code"), MISSING, ids=str)
 async def test_what_does_not_exist_is_3(blog, arguments, code):
     result = await blog(*arguments)
-    assert (result.code, result.out, result.error) == (3, "", {"error": code, "status": 404})
+    assert (result.code, result.out, result.refusal) == (3, "", {"error": code, "status": 404})
 
 
 async def test_a_conflict_is_4(blog):
     await blog("tables", "create", *TABLE)
     result = await blog("tables", "create", *TABLE)
-    assert (result.code, result.error) == (4, {"error": "table_exists", "status": 409})
+    assert (result.code, result.refusal) == (4, {"error": "table_exists", "status": 409})
 
 
 async def test_without_the_right_control_token_it_is_2(run, monkeypatch):
@@ -134,7 +134,7 @@ async def test_an_address_that_is_not_set_is_named_if_nobody_listens_at_the_defa
 async def test_a_store_that_is_down_is_1(run, gateway):
     gateway.faults.fail = {"*"}
     result = await run("apps", "show", *BLOG)
-    assert (result.code, result.error) == (1, {"error": "auth_unavailable", "status": 503})
+    assert (result.code, result.refusal) == (1, {"error": "auth_unavailable", "status": 503})
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])

@@ -2,18 +2,21 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.dataplane.parsing import parse
+from gateway.domain.answers import Answer, add_remarks, refuse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Operation, Put, TableOperation
+from gateway.domain.model import Call, Operation, Put, Remarks, TableOperation
 from gateway.domain.rules import Limits
 
 JSON_HEADERS = Headers([(b"content-type", b"application/json")])
 LIMITS = Limits()
 
+_SECRETS = re.compile(rb"[A-Za-z0-9_+/=-]{33,}")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -21,10 +24,30 @@ def judge(
     operation: Operation, body: bytes, headers: Headers = JSON_HEADERS
 ) -> tuple[TableOperation | None, str | None]:
     """The request in the body, or the code of its refusal."""
+    remarks = Remarks()
     try:
-        return parse(Call(operation, b"/", headers, body, ""), LIMITS), None
+        return parse(Call(operation, b"/", headers, body, ""), LIMITS, remarks), None
     except Refusal as refusal:
+        check_detail(refusal, *secrets_in(body))
         return None, refusal.code
+    finally:
+        for _, warning in add_remarks(Answer(200, b""), remarks).fields:
+            _check_text(warning, secrets_in(body))
+
+
+def check_detail(refusal: Refusal, *hidden: bytes) -> None:
+    """Every refusal explains itself, in visible ASCII, at most 256 characters, without what is `hidden`."""
+    _check_text(dict(refuse(refusal).fields)["x-kvs-error-detail"], hidden)
+
+
+def secrets_in(sent: bytes) -> list[bytes]:
+    """What is long enough to be a secret: a token, a key of AWS, a signature, a value."""
+    return _SECRETS.findall(sent)
+
+
+def _check_text(told: str, hidden: Iterable[bytes]) -> None:
+    assert re.fullmatch("[ -~]{1,256}", told), told
+    assert not any(each in told.encode() for each in hidden)
 
 
 def assert_agreement(operation: Operation, body: bytes, *, max_depth: int | None = None) -> None:

@@ -22,6 +22,15 @@ def operations(tag: str) -> list[dict[str, Any]]:
     ]
 
 
+def error_responses() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, status and response of every refusal that is documented."""
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            for status, response in operation["responses"].items() if method in METHODS else ():
+                if status >= "400":
+                    yield path, status, _resolved(response["$ref"]) if "$ref" in response else response
+
+
 def schema_of(name: str) -> dict[str, Any]:
     return DOCUMENT["components"]["schemas"][name]
 

@@ -14,7 +14,14 @@ from gateway.domain import rules
 from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
 from gateway.domain.model import Operation
 from gateway.domain.rules import WINDOW_MS, Limits
-from tests.opsplane.openapi import DOCUMENT, codes_of, documented_codes, operations, schema_of
+from tests.opsplane.openapi import (
+    DOCUMENT,
+    codes_of,
+    documented_codes,
+    error_responses,
+    operations,
+    schema_of,
+)
 
 LIMITS = Limits()
 
@@ -56,6 +63,12 @@ def test_each_refusal_stands_under_its_status():
     for operation in operations("data"):
         for status, response in operation["responses"].items():
             assert {status_of[code] for code in codes_of({"responses": {status: response}})} <= {int(status)}
+
+
+def test_each_error_response_names_the_header_that_explains_it():
+    responses = {(str(path), status): each for path, status, each in error_responses()}
+    silent = [place for place, each in responses.items() if "x-kvs-error-detail" not in each["headers"]]
+    assert silent == []
 
 
 def test_the_routes_of_the_data_plane_are_those_of_the_gateway():

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from gateway.dataplane.explaining import explain_token
 from gateway.domain.errors import (
     BindingInactive,
     CallerNotApproved,
@@ -11,7 +12,7 @@ from gateway.domain.errors import (
 )
 from gateway.domain.headers import Headers
 from gateway.domain.model import Binding, Call, Caller, Grant
-from gateway.domain.rules import SUPPORTED_APP_TYPES
+from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 
 TOKEN_HEADER = b"x-kvs-authorization"
 _AUTHORIZATION = b"authorization"
@@ -39,9 +40,10 @@ class TableTokenPolicy:
 
     async def bind(self, call: Call, caller: Caller) -> Binding:
         """Raises MissingToken, InvalidToken or AuthUnavailable."""
-        binding = await self._bindings.resolve(self._token(call.headers), caller.role)
+        token = self._token(call.headers)
+        binding = await self._bindings.resolve(token, caller.role)
         if binding is None:
-            raise InvalidToken
+            raise InvalidToken(explain_token(token))
         return binding
 
     def _token(self, headers: Headers) -> bytes:
@@ -50,10 +52,14 @@ class TableTokenPolicy:
             if field:
                 scheme, _, token = field.partition(b" ")
                 token = token.strip()
-                if name in headers.repeated or scheme.lower() != b"bearer" or not token:
-                    raise InvalidToken
+                if name in headers.repeated:
+                    raise InvalidToken("X-KVS-Authorization: sent more than once")
+                if scheme.lower() != b"bearer":
+                    raise InvalidToken("X-KVS-Authorization: it begins with Bearer and a blank")
+                if not token:
+                    raise InvalidToken("the token is empty: is the variable set that holds it?")
                 return token
-        raise MissingToken
+        raise MissingToken("X-KVS-Authorization: missing, it carries Bearer and the token of the table")
 
 
 def admit(caller: Caller, binding: Binding) -> Grant:
@@ -61,7 +67,7 @@ def admit(caller: Caller, binding: Binding) -> Grant:
     if not binding.active:
         raise BindingInactive
     if binding.app_type not in SUPPORTED_APP_TYPES:
-        raise UnsupportedAppType
+        raise UnsupportedAppType(unserved_type(binding.app_type))
     if caller.environment is not None and caller.environment != binding.environment:
-        raise CallerNotApproved
+        raise CallerNotApproved(f"credentials: for {caller.environment}, the table is of another environment")
     return Grant(binding.keyspace, binding.budgets, binding.labels)

@@ -8,7 +8,8 @@ from backends.clock import Clock
 from gateway.credentials.keyring import ApprovedRoles, Keyring
 from gateway.credentials.networks import NOWHERE, Networks
 from gateway.credentials.trusted_proxy import TrustedProxy
-from gateway.domain.errors import CallerNotApproved
+from gateway.dataplane.explaining import explain_mismatch
+from gateway.domain.errors import CallerNotApproved, SignatureMismatch
 from gateway.domain.model import Call, Caller
 from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
@@ -44,10 +45,10 @@ class SignaturePolicy:
 
     def verify(self, call: Call) -> Caller:
         if self._is_denied is not None and self._is_denied(call.peer):
-            raise CallerNotApproved
+            raise CallerNotApproved("calls from this address are not accepted")
         caller = self._signed(call) if self._proxy is None else self._vouched(self._proxy, call)
         if not self._roles.approves(caller.role):
-            raise CallerNotApproved(caller)
+            raise CallerNotApproved(f"not an approved role: {caller.role}", caller)
         return caller
 
     def _vouched(self, proxy: TrustedProxy, call: Call) -> Caller:
@@ -62,7 +63,11 @@ class SignaturePolicy:
             b"POST", call.target, call.headers, call.body, rules=self._rules, now_seconds=now_seconds
         )
         credentials = self._keyring.find(claim.access_key_id, claim.session_token)
-        self._keys.prove(claim, credentials.secret)
+        try:
+            self._keys.prove(claim, credentials.secret)
+        except SignatureMismatch as refusal:
+            refusal.detail = explain_mismatch(call, claim)
+            raise
         return credentials.caller
 
 

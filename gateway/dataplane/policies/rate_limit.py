@@ -35,7 +35,7 @@ class ExactRateLimiter:
     async def charge(self, grant: Grant) -> None:
         """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
         if self._closed_until_ms:
-            self._refuse_while_closed(grant.budgets)
+            self._refuse_while_closed(grant)
         for budget in grant.budgets:
             asked_at_ms = self._now_ms()
             try:
@@ -44,17 +44,18 @@ class ExactRateLimiter:
                 raise QuotaUnavailable from error
             if not charge.admitted:
                 self._remember(budget, asked_at_ms + charge.closes_in_ms)
-                raise RateLimited(_whole_seconds(charge.closes_in_ms))
+                raise _refusal(grant, budget, charge.closes_in_ms)
 
-    def _refuse_while_closed(self, budgets: tuple[Budget, ...]) -> None:
+    def _refuse_while_closed(self, grant: Grant) -> None:
         """All are asked for before any is charged: a flood over the last budget must not spend the first."""
-        closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in budgets)
+        closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in grant.budgets)
         if not closed_until_ms:
             return
         remaining_ms = closed_until_ms - self._now_ms()
         if remaining_ms > 0:
-            raise RateLimited(_whole_seconds(remaining_ms))
-        for budget in budgets:
+            closed = (each for each in grant.budgets if self._closed_until_ms.get(each) == closed_until_ms)
+            raise _refusal(grant, next(closed), remaining_ms)
+        for budget in grant.budgets:
             self._closed_until_ms.pop(budget, None)
 
     def _remember(self, budget: Budget, closed_until_ms: int) -> None:
@@ -75,6 +76,11 @@ class LenientRateLimiter:
             await self._strict.charge(grant)
         except QuotaUnavailable:
             return
+
+
+def _refusal(grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
+    owner = "app environment" if budget is grant.budgets[-1] else "table"
+    return RateLimited(_whole_seconds(closes_in_ms), f"limit of the {owner}, {budget.limit} per minute")
 
 
 def _whole_seconds(remaining_ms: int) -> int:

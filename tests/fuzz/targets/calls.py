@@ -1,7 +1,8 @@
 """What callers send: signatures, session tokens, table tokens, bodies, and the control plane's fields."""
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from zlib import crc32
 
 from gateway.controlplane.calls import ControlCall, checked_name, parse_environment, parse_object
@@ -24,13 +25,14 @@ from gateway.domain.model import Call, Caller, Operation
 from gateway.domain.rules import CallsPerMinute, TableName
 from gateway.identity.permissions import Identity, grant_of
 from gateway.sigv4 import SignatureRules
-from tests.fuzz.oracle import assert_agreement
+from tests.fuzz.oracle import assert_agreement, check_detail, secrets_in
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE
 from tests.support.signing import REGION, Signer
 
 OPERATOR = Identity("operator", (grant_of("all", (), ()),))
+SECRET = b"test-secret-access-key"
 NOW_SECONDS = 1_795_132_800
 CLOCK = FakeClock(NOW_SECONDS * 1000)
 SESSION = SessionCredentials([MASTER_KEY], CLOCK)
@@ -39,7 +41,7 @@ SESSION = SessionCredentials([MASTER_KEY], CLOCK)
 ISSUED = SESSION.issue(ROLE, 3600, None)
 POLICY = SignaturePolicy(
     rules=SignatureRules(region=REGION, public_hosts=frozenset({"kvs.example.com"})),
-    keyring=Keyring({"AKIDEXAMPLE": AccessKey(b"test-secret-access-key", Caller(ROLE))}, SESSION),
+    keyring=Keyring({"AKIDEXAMPLE": AccessKey(SECRET, Caller(ROLE))}, SESSION),
     roles=ApprovedRoles(["arn:aws:iam::*:role/managed-app-*"]),
     proxy=None,
     clock=CLOCK,
@@ -58,7 +60,8 @@ def signature(data: bytes) -> None:
     call = Call(Operation.GET, target, headers, content, "127.0.0.1")
     try:
         caller = POLICY.verify(call)
-    except SignatureRefusal:
+    except SignatureRefusal as refusal:
+        check_detail(refusal, SECRET, *secrets_in(SIGNED["Authorization"].encode()), *secrets_in(content))
         return
     assert caller.role == ROLE
     assert content == BODY
@@ -74,7 +77,8 @@ def session(data: bytes) -> None:
     key_id = access_key_id.replace(b"ISSUED", ISSUED.access_key_id.encode()).decode("latin-1")
     try:
         credentials = SESSION.open(sent, key_id)
-    except (InvalidCredentials, ExpiredCredentials):
+    except (InvalidCredentials, ExpiredCredentials) as refusal:
+        check_detail(refusal, known, ISSUED.secret_access_key.encode())
         return
     assert (sent, key_id) == (known, ISSUED.access_key_id)
     assert credentials.caller == Caller(ROLE, None, ISSUED.access_key_id)
@@ -93,9 +97,11 @@ def token(data: bytes) -> None:
     """The field of a table token; what is well-formed is so by another arithmetic, too."""
     nobody = _Nobody()
     call = Call(Operation.GET, b"/v1/get", Headers([(b"x-kvs-authorization", data)]), b"", "")
-    with suppress(InvalidToken, MissingToken):
+    try:
         result_of(TableTokenPolicy(nobody).bind(call, Caller("anyone")))
         raise AssertionError("nobody's token was accepted")
+    except (InvalidToken, MissingToken) as refusal:
+        check_detail(refusal, *secrets_in(data))
     if nobody.asked is not None:
         assert nobody.asked == nobody.asked.strip() != b""
         assert is_well_formed(nobody.asked) == _is_well_formed(nobody.asked)
@@ -119,15 +125,24 @@ def body(data: bytes) -> None:
 def control(data: bytes) -> None:
     """Query and body of a management call."""
     query, content = _line(data)
-    with suppress(ControlRefusal):
+    with explained():
         environment = parse_environment("acme", "shop", query.decode("latin-1"))
         assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", environment.env)
-    with suppress(ControlRefusal, InvalidJson):
+    with explained():
         sent = parse_object(content)
         name = checked_name(sent.get("name"), TableName)
         assert re.fullmatch(r"[A-Za-z0-9_]{1,32}", name)
         limit = ControlCall((), "", sent, audit={}, caller=OPERATOR).integer("minute_limit", CallsPerMinute)
         assert limit is None or 1 <= limit <= 1_000_000_000
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """The end of a call that may be refused."""
+    try:
+        yield
+    except (ControlRefusal, InvalidJson) as refusal:
+        check_detail(refusal)
 
 
 def _line(data: bytes) -> tuple[bytes, bytes]:

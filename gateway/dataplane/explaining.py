@@ -1,0 +1,159 @@
+"""What a refusal tells who has to mend a call: worked out once it is refused, never for a good one (D190).
+
+Nothing of what may be a secret is repeated: no token, no value, no query.
+"""
+
+import json
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Raw
+
+from gateway.domain.model import Call, Operation
+from gateway.domain.rules import Limits
+from gateway.sigv4 import Claim
+
+_OPERATIONS = [operation.encode() for operation in Operation]
+_LONGEST_NAME = 32
+_ALIKE = 0.7
+_UNSET = frozenset({b"undefined", b"null", b"none", b"nil", b"nan", b"false", b"[object object]"})
+"""What languages write for a variable that is not set, in lower case."""
+
+
+def explain_path(path: bytes) -> str:
+    """A path that is no route."""
+    name = path.rstrip(b"/").rpartition(b"/")[2].lower()
+    if name in _OPERATIONS:
+        return f"no such path: did you mean /v1/{name.decode()}?"
+    return "no such path: there are /v1/put, /v1/get and /v1/delete"
+
+
+def explain_mismatch(call: Call, claim: Claim) -> str:
+    """A signature that is not the one of what arrived: what is seen of it here."""
+    if not claim.declared_hash_holds:
+        return f"body: {len(call.body)} bytes arrived, x-amz-content-sha256 is the hash of others"
+    headers = call.headers
+    host, forwarded = _text(headers[b"host"]), headers.get(b"x-forwarded-host")
+    if forwarded is not None and _text(forwarded) != host:
+        return (
+            f"Host: {host} arrived, {_text(forwarded)} was sent: a proxy must keep the Host that was signed"
+        )
+    path, _, query = call.target.partition(b"?")
+    target = _text(path) + (" with a query" if query else "")
+    return (
+        "wrong secret, or the request was changed after it was signed: "
+        f"Host {host}, path {target} and a body of {len(call.body)} bytes arrived"
+    )
+
+
+def explain_token(token: bytes) -> str | None:
+    """A table token that nothing is bound to; None if it looks like one."""
+    if token.lower() in _UNSET:
+        return f'the token is "{token.decode()}": the variable that holds it is not set'
+    if token.startswith((b"$", b"{", b"process.env")):
+        return "the token is the name of a variable, not its value"
+    if token.lower().startswith(b"bearer "):
+        return "X-KVS-Authorization: Bearer is written twice"
+    return None if token.startswith(b"kvs_") else "not a table token: it begins with kvs_"
+
+
+_UNREADABLE = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
+_NOT_OF_JSON = re.compile(rb"(?:NaN|nan|Infinity|undefined|None|True|False)\b")
+_INTEGER = re.compile(rb"-?[0-9]+")
+_NUMBER = "a number"
+_TYPES = {
+    ord('"'): "a string",
+    ord("{"): "an object",
+    ord("["): "an array",
+    ord("t"): "true",
+    ord("f"): "false",
+    ord("n"): "null",
+}
+_TOO_DEEP = "not JSON that can be read: nested too deeply"
+_any_decoder = msgspec.json.Decoder(Raw)
+
+
+def type_of(sent: bytes) -> str:
+    """What type of JSON was sent."""
+    return _TYPES.get(sent.lstrip()[0], _NUMBER)
+
+
+def explain_json(body: bytes) -> str:
+    """A body that is no JSON object; bytes are counted from 0. Lone surrogates must have been replaced."""
+    if not body.strip():
+        return "not JSON: the body is empty"
+    if body.startswith(b"\xef\xbb\xbf"):
+        return "not JSON: a byte order mark at byte 0"
+    try:
+        body.decode()
+        _any_decoder.decode(body)
+    except UnicodeDecodeError as error:
+        return f"not JSON: not UTF-8 at byte {error.start}"
+    except RecursionError:
+        return _TOO_DEEP
+    except msgspec.DecodeError as error:
+        found = _UNREADABLE.fullmatch(str(error))
+        if found is None:
+            return f"not JSON: it ends early, at byte {len(body)}"
+        return f"not JSON: {_unreadable(body, int(found[2])) or found[1]} at byte {found[2]}"
+    sent = type_of(body)
+    return f"not a JSON object: {sent}" if sent != "an object" else _TOO_DEEP
+
+
+def _unreadable(body: bytes, position: int) -> str | None:
+    """What stands where JSON ends, if it is well known from elsewhere."""
+    if body[position : position + 1] == b"'":
+        return "a single quote"
+    word = _NOT_OF_JSON.match(body, position)
+    return None if word is None else word[0].decode()
+
+
+def explain_content_type(field: bytes) -> str:
+    """A Content-Type that is not JSON's."""
+    return f"Content-Type: {_text(field) or 'missing'}, allowed: application/json"
+
+
+def name_of(field: bytes) -> str:
+    """A field's value that names something, as it was sent."""
+    return field.decode("latin-1")[:_LONGEST_NAME]
+
+
+def explain_type(field: str, sent: bytes, wanted: str) -> str:
+    """A field of the body that is missing, or of another type than `wanted`."""
+    return f"{field}: missing" if not sent else f"{field}: {type_of(sent)}, not {wanted}"
+
+
+def explain_ttl(sent: bytes, limits: Limits) -> str:
+    """A time to live that is out of range, or no integer."""
+    if not _INTEGER.fullmatch(sent):
+        return f"ttlSeconds: {type_of(sent)}, not written as an integer"
+    shown = sent.decode() if len(sent) <= _LONGEST_NAME else f"{len(sent)} digits"
+    if sent.startswith(b"-") or int(sent[:_LONGEST_NAME]) < limits.min_ttl_seconds:
+        return f"ttlSeconds: {shown}, at least {limits.min_ttl_seconds}"
+    return f"ttlSeconds: {shown}, at most {limits.max_ttl_seconds}"
+
+
+def explain_fields(unknown: Collection[str], known: Collection[str]) -> str:
+    """A warning of fields that nobody reads."""
+    return "; ".join(_explain_field(name, known) for name in unknown)
+
+
+def _explain_field(name: str, known: Collection[str]) -> str:
+    if len(name) > _LONGEST_NAME:  # longer ones may be tokens
+        return f"unknown field of {len(name)} characters"
+    told = f"unknown field {json.dumps(name)}"
+    meant = _meant(name.lower(), known)
+    return told if meant is None else f'{told}: did you mean "{meant}"?'
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    if name.startswith(("ttl", "exp")) and "ttlSeconds" in known:
+        return "ttlSeconds"
+    close = get_close_matches(name, [each.lower() for each in known], 1, _ALIKE)
+    return next((each for each in known if close == [each.lower()]), None)
+
+
+def _text(bytes_on_the_wire: bytes) -> str:
+    return bytes_on_the_wire.decode("latin-1")[:64]

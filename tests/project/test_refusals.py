@@ -1,0 +1,53 @@
+"""The page that explains refusals is of one mind with their tree, and each of them explains itself."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.domain.errors import InvalidField, Refusal
+from tests.contract.mistakes import MISTAKES
+from tests.support.repository import ROOT
+
+PAGE = (ROOT / "docs" / "refusals.md").read_text()
+SOURCES = "\n".join(file.read_text() for file in (ROOT / "gateway").rglob("*.py"))
+FIELDS = {("unknown_parameter", 422), ("role_not_approved", 422)}
+"""Of the control plane, beside those that the page has as `invalid_…`."""
+
+ELSEWHERE = {
+    "the body did not arrive in time, at most 10 s",
+    "Content-Type: text/plain, allowed: application/json",
+    "calls from this address are not accepted",
+    "limit of the table, 60 per minute",
+    "limit of the app environment, 600 per minute",
+}
+"""Of the same form as those that the mistakes meet, or met where addresses and deadlines are tested."""
+
+
+def leaves(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
+    """Every refusal that has a code."""
+    if hasattr(kind, "code"):
+        yield kind
+    for each in kind.__subclasses__():
+        yield from leaves(each)
+
+
+KINDS = [kind for kind in leaves() if kind is not InvalidField]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_refusal_has_a_detail_or_is_raised_with_one(kind):
+    bare = re.findall(rf"\b(?:raise {kind.__name__}\b(?!\()|{kind.__name__}\(\))", SOURCES)
+    assert kind.detail or kind.message or not bare
+
+
+def test_the_page_has_every_code_under_its_status_and_no_other():
+    groups = re.findall(r"(\d{3}) ((?:`[a-z_]+`(?:, )?)+)", PAGE)
+    stated = {(code, int(status)) for status, codes in groups for code in re.findall("[a-z_]+", codes)}
+    assert stated == {(kind.code, kind.status) for kind in KINDS} | FIELDS
+
+
+def test_the_page_shows_details_as_they_are_sent():
+    rows = [row.split(" | ") for row in PAGE.partition("## Control plane")[0].splitlines() if "` |" in row]
+    shown = {text for row in rows for text in re.findall(r"`([^`]+)`", row[1]) if "…" not in text}
+    assert shown <= {mistake.detail for mistake in MISTAKES.values()} | {k.detail for k in KINDS} | ELSEWHERE
