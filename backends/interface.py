@@ -31,6 +31,19 @@ class Entry(Struct, frozen=True):
     expires_at_ms: int | None
 
 
+class PurgeStep(Struct, frozen=True):
+    """What one step of a purge came to.
+
+    It has looked at about so many keys, removed so many entries, and taken so many commands; each removal
+    is one. `cursor` is where the next step begins; None: this was the last one.
+    """
+
+    cursor: str | None
+    scanned: int
+    deleted: int
+    commands: int
+
+
 class EntryStore(Protocol):
     """Entries by keyspace and key (non-empty text, at most 512 bytes of UTF-8)."""
 
@@ -46,8 +59,13 @@ class EntryStore(Protocol):
         """Remove the entry if it is there."""
         ...
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        """Reclaim everything in a keyspace that is no longer used, in small steps; may be repeated."""
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
+        """One small step of removing all entries of `keyspaces`, which are not used any more.
+
+        There is one at least. Begin without a cursor, and go on, on any replica, with that of the step before
+        and the same keyspaces in the same order. A cursor that the store does not know (any more) begins
+        anew. A step may be repeated. What is put meanwhile may stay.
+        """
         ...
 
 

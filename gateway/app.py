@@ -47,7 +47,7 @@ from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
-from gateway.replica.background import dropping_idle_rows, following_changes, health_checks, tending
+from gateway.replica.background import dropping_idle_rows, health_checks, tending
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Prepared, Reload
 from gateway.replica.run import Replica, within_limits
@@ -91,6 +91,9 @@ async def build_app(
         stale_ms=_ms(settings.directory.stale_ttl_seconds),
     )
     metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(directory.corrupt))
+    metrics.watch(catalogue.RECLAIM_PENDING, lambda: directory.reclaimer.pending)
+    metrics.watch(catalogue.RECLAIM_SCANNED, lambda: directory.reclaimer.scanned)
+    metrics.watch(catalogue.RECLAIM_DELETED, lambda: directory.reclaimer.deleted)
     metrics.watch(catalogue.FEED_SILENT, lambda: directory.feed.silent_seconds)
     metrics.watch(catalogue.FEED_GAPS, lambda: directory.feed.gaps)
     data = DataPlane(shared, directory.bindings)
@@ -103,8 +106,7 @@ async def build_app(
         drain,
         background=[
             health_checks(ops.health),
-            following_changes(directory),
-            tending(directory),
+            *tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
         ],
         resources=[*stores.backends, *optional],

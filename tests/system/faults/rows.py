@@ -134,6 +134,7 @@ ROWS = (
         "what replicas write under remembered bindings of deleted tables is given back",
         "directory/test_last_writes.py",
         "directory/test_reclaiming.py",
+        "directory/test_lease.py",
     ),
     _row(
         "1,000 invented tokens of a role cost 100 reads, its real tokens work; who is refused is named",

@@ -163,8 +163,8 @@ class _Entries:
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         await self._network.call(lambda: self._entries.delete(keyspace, key), may_repeat=False)
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        await self._network.call(lambda: self._entries.purge(keyspace), may_repeat=True)
+    async def purge(self, keyspaces: Any, cursor: str | None) -> Any:
+        return await self._network.call(lambda: self._entries.purge(keyspaces, cursor), may_repeat=True)
 
 
 class _Counters:
