@@ -34,6 +34,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
 from gateway.http.service import Service
 from gateway.observability import catalogue
+from gateway.observability.directory import watch_directory
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
     ObservedEntryStore,
@@ -90,12 +91,7 @@ async def build_app(
         fresh_ms=_ms(settings.directory.cache_ttl_seconds),
         stale_ms=_ms(settings.directory.stale_ttl_seconds),
     )
-    metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(directory.corrupt))
-    metrics.watch(catalogue.RECLAIM_PENDING, lambda: directory.reclaimer.pending)
-    metrics.watch(catalogue.RECLAIM_SCANNED, lambda: directory.reclaimer.scanned)
-    metrics.watch(catalogue.RECLAIM_DELETED, lambda: directory.reclaimer.deleted)
-    metrics.watch(catalogue.FEED_SILENT, lambda: directory.feed.silent_seconds)
-    metrics.watch(catalogue.FEED_GAPS, lambda: directory.feed.gaps)
+    watch_directory(metrics, directory)
     data = DataPlane(shared, directory.bindings)
     control = ControlPlane(shared, directory)
     ops = OpsPlane(shared, data.usage)
@@ -164,16 +160,9 @@ class DataPlane:
             is_draining=shared.drain.is_draining,
             count_refusal=self.handler.count_refusal,
         )
-        self._watch(shared.metrics, bindings)
-
-    def _watch(self, metrics: ServiceMetrics, bindings: CachedBindings) -> None:
+        metrics = shared.metrics
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
         metrics.watch(catalogue.PLACES_LOST, lambda: self.service.places.lost)
-        metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
-        metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
-        metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
-        metrics.watch(catalogue.CACHE_WITHHELD, lambda: bindings.counts.withheld)
-        metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
     def prepare(self, settings: Settings) -> Prepared:
