@@ -45,6 +45,10 @@ ROWS = (
     ),
     _row("10,000 simulated regions, each from one seed", "system/faults/test_simulation.py"),
     _row(
+        "10,000 simulated directories, some of 100,000 apps: revoked tokens end 2 s after any partition",
+        "system/faults/test_directory_simulation.py",
+    ),
+    _row(
         "Redis killed, stopped, restarted, absent at the start",
         "system/store_faults/test_redis.py::test_redis_killed_under_load",
         "system/store_faults/test_redis.py::test_redis_stopped_under_load_while_bindings_expire",
