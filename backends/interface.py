@@ -24,7 +24,7 @@ LATEST_MS = 253_402_300_799_999
 """The end of the year 9999; no entry expires later."""
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """A stored value: opaque bytes, and the wall-clock millisecond from which it counts as missing."""
 
     value: bytes
@@ -69,7 +69,7 @@ class EntryStore(Protocol):
         ...
 
 
-class Charge(Struct, frozen=True):
+class Charge(Struct, frozen=True, gc=False):
     """A counter's verdict, and how long its window stays open (1 or more milliseconds)."""
 
     admitted: bool
@@ -87,7 +87,7 @@ class WindowCounter(Protocol):
         ...
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """A document of the directory and the version that a later swap must name.
 
     What somebody else wrote in its place is delivered, too, with a document that no reader will understand:

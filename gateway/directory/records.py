@@ -9,6 +9,7 @@ lease/reclaiming         a LeaseRecord: which replica reclaims, and how far it i
 Which may be relied on when is said in `changes`.
 """
 
+from sys import intern
 from typing import TypeVar
 
 import msgspec
@@ -206,7 +207,7 @@ def bind(
         budgets.insert(0, Budget(table.id, table.minute_limit))
     return Binding(
         environment=app.environment,
-        app_type=app.type,
+        app_type=intern(app.type),
         active=app.active,
         keyspace=Keyspace(table.id),
         budgets=tuple(budgets),
