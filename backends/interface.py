@@ -24,11 +24,24 @@ LATEST_MS = 253_402_300_799_999
 """The end of the year 9999; no entry expires later."""
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """A stored value: opaque bytes, and the wall-clock millisecond from which it counts as missing."""
 
     value: bytes
     expires_at_ms: int | None
+
+
+class PurgeStep(Struct, frozen=True):
+    """What one step of a purge came to.
+
+    It has looked at about so many keys, removed so many entries, and taken so many commands; each removal
+    is one. `cursor` is where the next step begins; None: this was the last one.
+    """
+
+    cursor: str | None
+    scanned: int
+    deleted: int
+    commands: int
 
 
 class EntryStore(Protocol):
@@ -46,12 +59,17 @@ class EntryStore(Protocol):
         """Remove the entry if it is there."""
         ...
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        """Reclaim everything in a keyspace that is no longer used, in small steps; may be repeated."""
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
+        """One small step of removing all entries of `keyspaces`, which are not used any more.
+
+        There is one at least. Begin without a cursor, and go on, on any replica, with that of the step before
+        and the same keyspaces in the same order. A cursor that the store does not know (any more) begins
+        anew. A step may be repeated. What is put meanwhile may stay.
+        """
         ...
 
 
-class Charge(Struct, frozen=True):
+class Charge(Struct, frozen=True, gc=False):
     """A counter's verdict, and how long its window stays open (1 or more milliseconds)."""
 
     admitted: bool
@@ -69,7 +87,7 @@ class WindowCounter(Protocol):
         ...
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """A document of the directory and the version that a later swap must name.
 
     What somebody else wrote in its place is delivered, too, with a document that no reader will understand:

@@ -12,6 +12,7 @@ redis       the Redis that gateway and peers share
 stages      CPU of each stage alone, on connections that are silent; a program of its own
 footprint   memory and start-up
 scale       tenants, sizes of values, replicas, declared apps
+growth      CPU per request where many tenants call in turn; a program of its own
 holds       how long the event loop is held by lists, reloads and scrapes; a program of its own
 region      100,000 app environments, computed from the above
 dynamodb    CPU per call of DynamoDB beside aiobotocore; calls is the program

@@ -20,7 +20,8 @@ from gateway.domain.model import Environment
 
 _AT_ONCE = 256
 _LEAST_REQUESTS = 1024
-_MISSING = b'{"found":false,"expiresAt":null}'
+BODY = b'{"key":"user:1"}'
+MISSING = b'{"found":false,"expiresAt":null}'
 
 
 def make_tenants(redis_port: int, count: int) -> list[str]:
@@ -33,10 +34,15 @@ def make_tenants(redis_port: int, count: int) -> list[str]:
 async def _write(redis_port: int, tokens: Sequence[str]) -> None:
     backend = await open_backend(RedisSettings(url=f"redis://127.0.0.1:{redis_port}/0"), SystemClock())
     await backend.ping()
+    await write_tenants(backend.records, tokens)
+    await backend.close()
+
+
+async def write_tenants(records: RecordStore, tokens: Sequence[str]) -> None:
+    """An app environment with one table for each token, ten to an organization."""
     for start in range(0, len(tokens), _AT_ONCE):
         step = range(start, min(start + _AT_ONCE, len(tokens)))
-        await asyncio.gather(*(_write_one(backend.records, number, tokens[number]) for number in step))
-    await backend.close()
+        await asyncio.gather(*(_write_one(records, number, tokens[number]) for number in step))
 
 
 async def _write_one(records: RecordStore, number: int, token: str) -> None:
@@ -57,16 +63,19 @@ async def _write_one(records: RecordStore, number: int, token: str) -> None:
 
 
 def exchanges_of(tokens: Sequence[str], port: int) -> list[Exchange]:
-    """A get by each tenant, of what is not there. The token is not signed, so one signature serves all."""
-    url, body = f"http://127.0.0.1:{port}/v1/get", b'{"key":"user:1"}'
+    """A get by each tenant, of what is not there."""
+    head, body = signed_head(port, BODY), BODY
+    times = -(-_LEAST_REQUESTS // len(tokens))
+    return [Exchange(b"%b%b\r\n\r\n%b" % (head, token.encode(), body), MISSING) for token in tokens] * times
+
+
+def signed_head(port: int, body: bytes) -> bytes:
+    """A get up to its token, which ends it. The token is not signed, so one signature serves all."""
+    url = f"http://127.0.0.1:{port}/v1/get"
     request = AWSRequest("POST", url, data=body, headers={"Host": f"127.0.0.1:{port}"})
     SigV4Auth(Credentials(ACCESS_KEY_ID, SECRET), "execute-api", REGION).add_auth(request)
     fields = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
-    head = (
+    return (
         f"POST /v1/get HTTP/1.1\r\n{fields}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    )
-    times = -(-_LEAST_REQUESTS // len(tokens))
-    return [
-        Exchange(f"{head}X-KVS-Authorization: Bearer {token}\r\n\r\n".encode() + body, _MISSING)
-        for token in tokens
-    ] * times
+        "X-KVS-Authorization: Bearer "
+    ).encode()

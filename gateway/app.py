@@ -42,6 +42,7 @@ from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
 from gateway.http.service import Service
 from gateway.observability import catalogue
+from gateway.observability.directory import watch_directory
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
     ObservedEntryStore,
@@ -55,7 +56,7 @@ from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
-from gateway.replica.background import dropping_idle_rows, following_changes, health_checks, tending
+from gateway.replica.background import dropping_idle_rows, health_checks, tending
 from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Part, Prepared, Reload
@@ -100,9 +101,7 @@ async def build_app(
         fresh_ms=_ms(settings.directory.cache_ttl_seconds),
         stale_ms=_ms(settings.directory.stale_ttl_seconds),
     )
-    metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(directory.corrupt))
-    metrics.watch(catalogue.FEED_SILENT, lambda: directory.feed.silent_seconds)
-    metrics.watch(catalogue.FEED_GAPS, lambda: directory.feed.gaps)
+    watch_directory(metrics, directory)
     data = DataPlane(shared, directory.bindings)
     control = ControlPlane(shared, directory)
     ops = OpsPlane(shared, data.usage)
@@ -121,8 +120,7 @@ async def build_app(
         drain,
         background=[
             health_checks(ops.health),
-            following_changes(directory),
-            tending(directory),
+            *tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
         ],
         resources=[*stores.backends, *optional],
@@ -180,16 +178,9 @@ class DataPlane:
             is_draining=shared.drain.is_draining,
             count_refusal=self.handler.count_refusal,
         )
-        self._watch(shared.metrics, bindings)
-
-    def _watch(self, metrics: ServiceMetrics, bindings: CachedBindings) -> None:
+        metrics = shared.metrics
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
         metrics.watch(catalogue.PLACES_LOST, lambda: self.service.places.lost)
-        metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
-        metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
-        metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
-        metrics.watch(catalogue.CACHE_WITHHELD, lambda: bindings.counts.withheld)
-        metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
     def prepare(self, settings: Settings) -> Prepared:

@@ -2,8 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from typing import Any, TypeVar
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -21,7 +20,7 @@ from backends.dynamodb.failures import (
     may_be_repeated,
     unanswered,
 )
-from backends.dynamodb.items import NOT_DYNAMODB, QueryOutput, decode
+from backends.dynamodb.items import NOT_DYNAMODB
 from backends.dynamodb.store_time import StoreTime
 from backends.dynamodb.transport import (
     AwsCredentials,
@@ -39,8 +38,6 @@ CALL_SECONDS = 2.0
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.8
 MAX_IN_FLIGHT = 1000
-
-Item = TypeVar("Item")
 
 
 class Client:
@@ -76,17 +73,6 @@ class Client:
         if isinstance(result, bytes):
             return result
         raise result.error
-
-    async def query(
-        self, request: dict[str, Any], output: type[QueryOutput[Item]]
-    ) -> AsyncIterator[list[Item]]:
-        """All pages of a Query. Raises BackendError."""
-        while True:
-            page = decode(await self.call(Action.QUERY, request), output)
-            yield page.items
-            if not bytes(page.last):
-                return
-            request = {**request, "ExclusiveStartKey": page.last}
 
     async def _attempts(self, action: Action, body: bytes) -> bytes | Failure:
         """The first good reply, or the last failure.

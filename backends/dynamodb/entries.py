@@ -1,13 +1,14 @@
 """Entries in DynamoDB: one item each."""
 
-import asyncio
-from typing import Any
+import re
+from collections.abc import Sequence
 
 from msgspec import Raw, Struct, field
 
 from backends.dynamodb.client import Client
 from backends.dynamodb.failures import Action
 from backends.dynamodb.items import (
+    SHARDS,
     Binary,
     GetItemOutput,
     Number,
@@ -17,16 +18,18 @@ from backends.dynamodb.items import (
     collectable_from,
     decode,
     entry_key,
-    entry_partitions,
+    entry_partition,
     number,
 )
 from backends.errors import CorruptEntry
-from backends.interface import LATEST_MS, Entry, Keyspace
+from backends.interface import LATEST_MS, Entry, Keyspace, PurgeStep
 
 DELETED_AT_ONCE = 25
 """As many as BatchWriteItem takes."""
 
-_PAUSE_SECONDS = 0.1
+PURGED_PER_STEP = 100
+
+_CURSOR = re.compile("partition ([0-9]{1,9})")
 
 
 class _Entry(Struct, frozen=True):
@@ -76,24 +79,46 @@ class DynamoEntryStore:
         request = {"TableName": self._table, "Key": entry_key(keyspace, key)}
         await self._client.call(Action.DELETE, request)
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        for partition in entry_partitions(keyspace):
-            request = {
-                "TableName": self._table,
-                "KeyConditionExpression": "pk = :pk",
-                "ExpressionAttributeValues": {":pk": partition},
-                "ProjectionExpression": "pk, sk",
-                "ConsistentRead": True,
-            }
-            async for places in self._client.query(request, QueryOutput[_Place]):
-                for first in range(0, len(places), DELETED_AT_ONCE):
-                    await self._delete_many(places[first : first + DELETED_AT_ONCE])
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
+        """One page of one partition. The cursor counts the partitions of all keyspaces, one after another.
 
-    async def _delete_many(self, places: list[_Place]) -> None:
-        """Repeats what DynamoDB did not process, until nothing is left."""
-        left: list[Any] = [{"DeleteRequest": {"Key": place}} for place in places]
-        while left:
-            output = await self._client.call(Action.DELETE_MANY, {"RequestItems": {self._table: left}})
-            left = [item for items in decode(output, _Unprocessed).items.values() for item in items]
-            if left:
-                await asyncio.sleep(_PAUSE_SECONDS)
+        A partition is read from its beginning until nothing is left: that its first items are gone, and
+        that others were not processed, needs no notes.
+        """
+        partitions = len(keyspaces) * SHARDS
+        at = _partition_in(cursor, partitions)
+        request = {
+            "TableName": self._table,
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": entry_partition(keyspaces[at // SHARDS], at % SHARDS)},
+            "ProjectionExpression": "pk, sk",
+            "ConsistentRead": True,
+            "Limit": PURGED_PER_STEP,
+        }
+        page = decode(await self._client.call(Action.QUERY, request), QueryOutput[_Place])
+        places = page.items
+        batches = [
+            places[first : first + DELETED_AT_ONCE] for first in range(0, len(places), DELETED_AT_ONCE)
+        ]
+        left = sum([await self._delete_many(batch) for batch in batches])
+        has_more = left or (places and bytes(page.last))
+        next_at = at if has_more else at + 1
+        return PurgeStep(
+            f"partition {next_at}" if next_at < partitions else None,
+            scanned=len(places),
+            deleted=len(places) - left,
+            commands=1 + len(places),
+        )
+
+    async def _delete_many(self, places: list[_Place]) -> int:
+        """How many of them DynamoDB did not process."""
+        requests = [{"DeleteRequest": {"Key": place}} for place in places]
+        output = await self._client.call(Action.DELETE_MANY, {"RequestItems": {self._table: requests}})
+        return sum(map(len, decode(output, _Unprocessed).items.values()))
+
+
+def _partition_in(cursor: str | None, partitions: int) -> int:
+    """The number of a partition that a cursor tells; the first, if it is none of DynamoDB's."""
+    match = _CURSOR.fullmatch(cursor or "")
+    at = int(match[1]) if match else 0
+    return at if at < partitions else 0

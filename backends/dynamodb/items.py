@@ -42,9 +42,9 @@ def entry_key(keyspace: Keyspace, key: str) -> Key:
     return _key(f"e#{keyspace}#{_shard(key)}", key)
 
 
-def entry_partitions(keyspace: Keyspace) -> list[Value]:
-    """All partition keys that entries of a table can have."""
-    return [{"S": f"e#{keyspace}#{shard:x}"} for shard in range(SHARDS)]
+def entry_partition(keyspace: Keyspace, shard: int) -> Value:
+    """The partition key of the entries of a table in one of its `SHARDS`, from 0."""
+    return {"S": f"e#{keyspace}#{shard:x}"}
 
 
 def window_key(bucket: str) -> Key:

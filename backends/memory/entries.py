@@ -1,12 +1,11 @@
 """Entries in memory: bounded, expired ones collected a few at a time, nothing else evicted."""
 
-import asyncio
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from backends.errors import StoreFull
-from backends.interface import Entry, Keyspace
+from backends.interface import Entry, Keyspace, PurgeStep
 
 ENTRY_OVERHEAD_BYTES = 250
 """What an entry costs beside its key and value, at the most: objects and a dictionary slot."""
@@ -19,6 +18,9 @@ COLLECTED_PER_PUT = 4
 
 PURGED_PER_STEP = 500
 STALE_SECONDS_KEPT = 1000
+
+_MORE = "more"
+"""The only cursor: what is purged is gone, so that every step begins in front."""
 
 Place = tuple[Keyspace, str]
 
@@ -58,11 +60,13 @@ class MemoryEntryStore:
     async def delete(self, keyspace: Keyspace, key: str) -> None:
         self._drop(keyspace, key)
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        while table := self._tables.get(keyspace):
-            for key in list(islice(table, PURGED_PER_STEP)):
-                self._drop(keyspace, key)
-            await asyncio.sleep(0)
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:  # noqa: ARG002
+        left = ((keyspace, key) for keyspace in keyspaces for key in self._tables.get(keyspace, ()))
+        places = list(islice(left, PURGED_PER_STEP))
+        for place in places:
+            self._drop(*place)
+        deleted = len(places)
+        return PurgeStep(_MORE if deleted == PURGED_PER_STEP else None, deleted, deleted, 1 + deleted)
 
     def _make_room(self, keyspace: Keyspace, key: str, cost: int) -> None:
         """Collect expired entries until this one fits, in place of its predecessor. Raises StoreFull."""

@@ -16,6 +16,7 @@ cluster     calls of a cluster: redirections, the gap between two masters
 inspection  what the settings of a server endanger
 topology    which server runs a command or a script
 entries     `EntryStore`
+purging     the walk through all keys that gives back those of deleted tables
 counters    `WindowCounter`
 records     `RecordStore`
 names       the order of the records, and pages of them

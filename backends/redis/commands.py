@@ -35,6 +35,7 @@ class Keys:
         self.changes = f"{prefix}:changes:{{{prefix}:records}}".encode()
         self.ping = f"{prefix}:ping".encode()
         self._window = f"{prefix}:w:".encode()
+        self._front_length = len(f"{prefix}:e:".encode())
         self._table = lru_cache(10_000)(lambda keyspace: f"{prefix}:e:{quote(keyspace, safe='')}:".encode())
 
     def entry(self, keyspace: Keyspace, key: str) -> bytes:
@@ -45,9 +46,13 @@ class Keys:
         """The name of a counter."""
         return self._window + bucket.encode()
 
-    def entries_pattern(self, keyspace: Keyspace) -> bytes:
-        """What SCAN takes to find the entries of a table and no others."""
-        return escape_glob(self._table(keyspace)) + b"*"
+    def entries_of(self, keyspace: Keyspace) -> bytes:
+        """What the names of all entries of a table begin with, and no others."""
+        return self._table(keyspace)
+
+    def table_of(self, name: bytes) -> bytes:
+        """Of an entry's name what `entries_of` gives for its table; nothing like it for other names."""
+        return name[: name.find(b":", self._front_length) + 1]
 
 
 def escape_glob(literal: bytes) -> bytes:

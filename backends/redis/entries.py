@@ -1,14 +1,13 @@
 """Entries in Redis: one string each, its expiry in front of the value."""
 
-import asyncio
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from backends.errors import CorruptEntry
-from backends.interface import LATEST_MS, Entry, Keyspace
-from backends.redis.commands import Keys, pack, prepare
-from backends.redis.replies import check_done, page_of
-from backends.redis.server import Server
+from backends.interface import LATEST_MS, Entry, Keyspace, PurgeStep
+from backends.redis.commands import Keys, prepare
+from backends.redis.purging import Purging
+from backends.redis.replies import check_done
 from backends.redis.topology import Topology
 
 _SET = prepare("SET", None, None)
@@ -21,10 +20,6 @@ _VERSION = 1
 _NEVER = 0
 _FOREIGN = "an entry in Redis was not written by this gateway"
 
-SCANNED_PER_STEP = 500
-UNLINKED_AT_ONCE = 100
-PAUSE_SECONDS = 0.001
-
 
 class RedisEntryStore:
     """An `EntryStore`. Redis collects what expired, but the expiry that comes back is the one that was put.
@@ -36,6 +31,7 @@ class RedisEntryStore:
         self._topology = topology
         self._keys = keys
         self._now_ms = now_ms
+        self._purging = Purging(topology, keys)
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         name = self._keys.entry(keyspace, key)
@@ -62,20 +58,5 @@ class RedisEntryStore:
         name = self._keys.entry(keyspace, key)
         check_done(await self._topology.call(name, _UNLINK(name)))
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        pattern = self._keys.entries_pattern(keyspace)
-        for master in await self._topology.masters():
-            await self._purge_from(master, pattern)
-
-    async def _purge_from(self, master: Server, pattern: bytes) -> None:
-        """Walk through a server's keys in steps that each hold it up for well below a millisecond (D95)."""
-        cursor = b"0"
-        while True:
-            step = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED_PER_STEP)
-            cursor, names = page_of(await master.call(step))
-            for first in range(0, len(names), UNLINKED_AT_ONCE):
-                some = names[first : first + UNLINKED_AT_ONCE]
-                await asyncio.gather(*(self._topology.call(name, _UNLINK(name)) for name in some))
-            if cursor == b"0":
-                return
-            await asyncio.sleep(PAUSE_SECONDS)
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
+        return await self._purging.step(keyspaces, cursor)

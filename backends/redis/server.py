@@ -46,7 +46,7 @@ class Server:
     """
 
     def __init__(self, name: str, dial: Dial, breaker: Breaker) -> None:
-        self._name = name
+        self.name = name
         self._dial = dial
         self._breaker = breaker
         self.host = ""
@@ -125,7 +125,7 @@ class Server:
         """One attempt. If it succeeds, the connection serves calls until it ends."""
         address, connection = await self._dial()
         if self._fault is not None:
-            log.info("redis is connected", extra={"fields": {"server": self._name, "address": str(address)}})
+            log.info("redis is connected", extra={"fields": {"server": self.name, "address": str(address)}})
         self.host = address.host
         self._connection, self._fault = connection, None
         self._breaker.succeeded()
@@ -172,7 +172,7 @@ class Server:
     def _fail_calls(self, fault: BackendError) -> None:
         """From now on calls fail at once."""
         if self._fault is None or self._fault.args != fault.args:
-            fields = {"server": self._name, "reason": str(fault)}
+            fields = {"server": self.name, "reason": str(fault)}
             log.warning("redis is not connected", extra={"fields": fields})
         self._fault = fault
         self._decided.set()

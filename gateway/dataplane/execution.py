@@ -30,7 +30,7 @@ from gateway.domain.model import (
 from gateway.observability.usage import Usage
 
 
-class MeteredCall(Struct, frozen=True):
+class MeteredCall(Struct, frozen=True, gc=False):
     """A granted call with its meter open. The executor takes nothing else, so none goes unmetered (D44)."""
 
     usage: Usage

@@ -18,6 +18,8 @@ reading       the two reads behind a lookup
 bindings      declared and managed apps side by side, as the data plane sees them: lookups and their cache
 strangers     a bound on what invented tokens cost
 feed          what other replicas have changed, told to the bindings
+lease         one replica at a time reclaims
+intents       which tables were deleted, and what is to be done about each
 reclaiming    the space of deleted tables, given back in the background
 parts         all of these, put together
 """

@@ -81,10 +81,10 @@ class CachedBindings:
         binding = self._declared.bindings.get(digest)
         if binding is not None:
             return binding
-        cached = self._cache.get(digest)
+        cached = self._cache.find(digest)
         if cached is not None and self.freshness.is_fresh(cached):
             self.counts.hits += 1
-            return self._unless_void(cached.binding)
+            return self._unless_cached_void(cached)
         if cached is not None:
             return self._unless_void(await self._look_up_or_serve_stale(digest, cached))
         if not is_well_formed(token):
@@ -122,6 +122,17 @@ class CachedBindings:
         """None for a token that has ended, and while its app is declared: that alone counts then (D131)."""
         if binding is None or self._declared.find(binding.environment) is not None:
             return None
+        return self._unless_ended(binding)
+
+    def _unless_cached_void(self, cached: CachedBinding) -> Binding | None:
+        """The same, where the app is looked for once in each edition of the declared ones (D178)."""
+        if cached.edition is not self._declared.edition:
+            if self._declared.find(cached.binding.environment) is not None:
+                return None
+            cached.edition = self._declared.edition
+        return self._unless_ended(cached.binding)
+
+    def _unless_ended(self, binding: Binding) -> Binding | None:
         if binding.valid_until_ms is not None and self._clock.wall_ms() >= binding.valid_until_ms:
             return None
         return binding

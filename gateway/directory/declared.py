@@ -13,6 +13,8 @@ class DeclaredApps:
     """The file's apps, by environment, and their `bindings`, by token digest."""
 
     def __init__(self, apps: Sequence[AppRecord], default_limit: int) -> None:
+        self.edition = object()
+        """Another one whenever they are others."""
         self._apps = {app.environment: app for app in apps}
         self._ordered = sorted(apps, key=_name_of)
         self._organizations = sorted({app.environment.org for app in apps}, key=_place_of)

@@ -1,6 +1,6 @@
 """Declared and managed apps side by side, as the control plane sees them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.directory.bindings import CachedBindings
@@ -12,22 +12,16 @@ from gateway.domain.model import Environment
 
 
 class Directory:
-    """Every rule of the control plane. A change is in effect on this replica when its call returns.
-
-    `changed` is set by each change, for what follows the directory in the background.
-    """
+    """Every rule of the control plane. A change is in effect on this replica when its call returns."""
 
     def __init__(self, declared: DeclaredApps, managed: ManagedApps, bindings: CachedBindings) -> None:
         self._declared = declared
         self._managed = managed
         self._bindings = bindings
-        self.on_change: Callable[[], None] = lambda: None
-        """Called after each change."""
 
     def declare(self, apps: DeclaredApps) -> None:
         """Hold these declared apps in place of the former ones."""
         self._declared.exchange(apps)
-        self.on_change()
 
     async def find(self, environment: Environment) -> AppRecord:
         """The app. Raises AppNotFound."""
@@ -92,7 +86,5 @@ class Directory:
             raise
         except BaseException:  # cancelled, too: the swap may have been applied
             self._bindings.expire(environment)
-            self.on_change()
             raise
         self._bindings.invalidate(environment)
-        self.on_change()

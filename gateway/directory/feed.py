@@ -3,11 +3,13 @@
 At rest this is all that a replica asks of the directory, whatever the number of apps.
 """
 
+from collections.abc import Callable
+
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import RecordStore
 from gateway.directory.bindings import CachedBindings
-from gateway.directory.records import environment_in, token_digest_in
+from gateway.directory.records import RECLAIMS, environment_in, token_digest_in
 
 
 class FeedFollower:
@@ -21,6 +23,8 @@ class FeedFollower:
         self._answered_ms = self._now_ms()
         self.gaps = 0
         """How often the feed could not say what was changed."""
+        self.on_intent: Callable[[], None] = lambda: None
+        """Called when an intent was changed, or may have been."""
 
     @property
     def silent_seconds(self) -> float:
@@ -39,6 +43,8 @@ class FeedFollower:
                 self._bindings.invalidate(environment)
             elif (digest := token_digest_in(name)) is not None:
                 self._bindings.forget_unknown(digest)
+        if not changes.is_complete or any(name.startswith(RECLAIMS) for name in changes.names):
+            self.on_intent()
         self._bindings.confirm(asked_at_ms, is_complete=changes.is_complete)
         self.gaps += not changes.is_complete
         self._position, self._answered_ms = changes.position, asked_at_ms

@@ -4,10 +4,12 @@ app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
 token/{sha256}           a TokenRecord: the pointer from a token to its app environment
 reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a table
 memory/bindings          a MemoryRecord: for how long replicas remember bindings
+lease/reclaiming         a LeaseRecord: which replica reclaims, and how far it is
 
 Which may be relied on when is said in `changes`.
 """
 
+from sys import intern
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +26,7 @@ APPS = "app/"
 TOKENS = "token/"
 RECLAIMS = "reclaim/"
 MEMORY = "memory/bindings"
+LEASE = "lease/reclaiming"
 
 
 class RetiringToken(Struct, frozen=True):
@@ -136,11 +139,30 @@ class MemoryRecord(Struct, frozen=True):
     longest_ms: int
 
 
+class Walk(Struct, frozen=True):
+    """One purge of many tables, under way: the names and versions of their intents as it began.
+
+    `cursor`: where the next step begins; None before the first.
+    """
+
+    intents: dict[str, str]
+    cursor: str | None = None
+
+
+class LeaseRecord(Struct, frozen=True):
+    """Which replica reclaims; `turn` is another one each time it says that it still does."""
+
+    holder: str
+    turn: int
+    walk: Walk | None = None
+
+
 _KINDS: dict[str, type[Struct]] = {
     APPS: AppRecord,
     TOKENS: TokenRecord,
     RECLAIMS: ReclaimRecord,
     MEMORY: MemoryRecord,
+    LEASE: LeaseRecord,
 }
 
 
@@ -209,7 +231,7 @@ def bind(
         budgets.insert(0, Budget(table.id, table.minute_limit))
     return Binding(
         environment=app.environment,
-        app_type=app.type,
+        app_type=intern(app.type),
         active=app.active,
         keyspace=Keyspace(table.id),
         budgets=tuple(budgets),

@@ -23,10 +23,10 @@ class SideRecords:
     async def announce(self, tokens: set[str], doomed_tables: set[str]) -> None:
         """Write the pointers of new tokens and the intents of tables that go. Raises BackendError."""
         try:
-            for sha256 in tokens:
+            for sha256 in sorted(tokens):
                 self._announced.add(sha256)
                 await self._records.swap(token_name(sha256), encode(TokenRecord(self._environment)), None)
-            for table_id in doomed_tables:
+            for table_id in sorted(doomed_tables):
                 await self._write_intent(reclaim_name(table_id))
         except BackendUnavailable:
             self.is_in_doubt = True
@@ -45,13 +45,13 @@ class SideRecords:
         abandoned. A pointer that stays, because the store fails, is harmless.
         """
         with suppress(BackendError):
-            for table_id in gone_tables:
+            for table_id in sorted(gone_tables):
                 if await self._records.read(reclaim_name(table_id)) is None:
                     await self._write_intent(reclaim_name(table_id))
             await self._drop_pointers(void_tokens)
 
     async def _drop_pointers(self, digests: set[str]) -> None:
-        for sha256 in digests:
+        for sha256 in sorted(digests):
             name = token_name(sha256)
             record = await self._records.read(name)
             if record is not None:

@@ -12,7 +12,7 @@ from gateway.domain.errors import MethodNotAllowed, Refusal, SignatureRefusal
 from gateway.domain.model import Deleted, Found, Missing, Outcome, Remarks, Stored, UsageOutcome
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """A status, a JSON body and header fields. `code` is None for a success."""
 
     status: int

@@ -31,7 +31,7 @@ class UsageOutcome(IntEnum):
         return self.name.lower()
 
 
-class Call(Struct, frozen=True):
+class Call(Struct, frozen=True, gc=False):
     """One received request: `target` and `body` are the bytes on the wire."""
 
     operation: Operation
@@ -41,7 +41,7 @@ class Call(Struct, frozen=True):
     peer: str
 
 
-class Environment(Struct, frozen=True, order=True, cache_hash=True):
+class Environment(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """The owner of a rate limit: one environment of one app of one organization."""
 
     org: str
@@ -52,7 +52,7 @@ class Environment(Struct, frozen=True, order=True, cache_hash=True):
         return f"{self.org}/{self.app}/{self.env}"
 
 
-class Caller(Struct, frozen=True):
+class Caller(Struct, frozen=True, gc=False):
     """The principal that signed the call. Session credentials may be bound to one app environment.
 
     One that a proxy vouches for has no access key.
@@ -63,14 +63,14 @@ class Caller(Struct, frozen=True):
     access_key_id: str | None = None
 
 
-class Budget(Struct, frozen=True, cache_hash=True):
+class Budget(Struct, frozen=True, cache_hash=True, gc=False):
     """A counter's name and how many calls it admits per window."""
 
     bucket: str
     limit: int
 
 
-class TenantLabels(Struct, frozen=True, order=True, cache_hash=True):
+class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """What usage is billed by."""
 
     org: str
@@ -79,7 +79,7 @@ class TenantLabels(Struct, frozen=True, order=True, cache_hash=True):
     table: str
 
 
-class Binding(Struct, frozen=True):
+class Binding(Struct, frozen=True, gc=False):
     """What a table token resolves to. `budgets` are charged in order: table, then environment (D42)."""
 
     environment: Environment
@@ -91,7 +91,7 @@ class Binding(Struct, frozen=True):
     valid_until_ms: int | None = None
 
 
-class Grant(Struct, frozen=True):
+class Grant(Struct, frozen=True, gc=False):
     """A binding that passed admission. Only a grant opens a meter, and only an open meter a store."""
 
     keyspace: Keyspace
@@ -115,7 +115,7 @@ class Remarks(Struct):
     standing: Standing | None = None
 
 
-class Put(Struct, frozen=True):
+class Put(Struct, frozen=True, gc=False):
     """Store `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
 
     key: str
@@ -123,34 +123,34 @@ class Put(Struct, frozen=True):
     ttl_seconds: int | None
 
 
-class Get(Struct, frozen=True):
+class Get(Struct, frozen=True, gc=False):
     """Read the value under `key`."""
 
     key: str
 
 
-class Delete(Struct, frozen=True):
+class Delete(Struct, frozen=True, gc=False):
     """Remove the value under `key`, if any."""
 
     key: str
 
 
-class Stored(Struct, frozen=True):
+class Stored(Struct, frozen=True, gc=False):
     """A put was acknowledged by the store."""
 
 
-class Found(Struct, frozen=True):
+class Found(Struct, frozen=True, gc=False):
     """A value and the wall-clock millisecond at which it expires."""
 
     value: bytes
     expires_at_ms: int | None
 
 
-class Missing(Struct, frozen=True):
+class Missing(Struct, frozen=True, gc=False):
     """No such entry, or one that has expired."""
 
 
-class Deleted(Struct, frozen=True):
+class Deleted(Struct, frozen=True, gc=False):
     """The entry is gone, whether or not it was there."""
 
 

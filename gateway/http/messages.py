@@ -75,7 +75,7 @@ class Request:
         )
 
 
-class Response(Struct, frozen=True):
+class Response(Struct, frozen=True, gc=False):
     """An answer and what goes with it on its connection.
 
     `closes` ends the connection; then `on_read` is called if the client has read the response

@@ -87,6 +87,11 @@ FEED_GAPS = Metric(
 CORRUPT_RECORDS = Metric(
     "kvs_directory_corrupt_records", "gauge", "Records that cannot be read; the log has their names."
 )
+RECLAIM_PENDING = Metric(
+    "kvs_reclaim_tables_pending", "gauge", "Deleted tables to give space back of, on the replica that does."
+)
+RECLAIM_SCANNED = Metric("kvs_reclaim_keys_scanned_total", "counter", "Keys looked at for deleted tables.")
+RECLAIM_DELETED = Metric("kvs_reclaim_entries_deleted_total", "counter", "Entries of deleted tables removed.")
 
 # the replica
 START_TIME = Metric("process_start_time_seconds", "gauge", "When counting began, in Unix seconds.")

@@ -30,79 +30,73 @@ _SLOTS = {
     USAGE_RESPONSE_BYTES: [first + RESPONSE_BYTES for first in FIRST_SLOT.values()],
 }
 
-Kept: TypeAlias = "array[int]"
-"""What is left of a row that is not shown: the count of each slot."""
+Counts: TypeAlias = "array[int]"
+"""The count of each slot; also what is left of a row that is not shown."""
 
-_NOTHING: Kept = array("Q", [0] * MOST_SERIES)
+_NOTHING: Counts = array("Q", [0] * MOST_SERIES)
 
 
-class Series:
-    """A counter, which is shown as what it began with until `stands_until_ms`, whatever is counted."""
+class _Series:
+    """How a counter is shown: as what it began with until `stands_until_ms`, whatever is counted."""
 
-    __slots__ = ("_begins_with", "_stands_until_ms", "_text", "count")
+    __slots__ = ("_begins_with", "_stands_until_ms", "_text")
 
-    def __init__(self, text: str, count: int, stands_until_ms: float) -> None:
-        self.count = self._begins_with = count
+    def __init__(self, text: str, begins_with: int, stands_until_ms: float) -> None:
+        self._begins_with = begins_with
         self._text = text
         self._stands_until_ms = stands_until_ms
 
-    def line(self, now_ms: float) -> str:
+    def line(self, count: int, now_ms: float) -> str:
         """Its sample as a scrape shows it."""
-        return f"{self._text}{self.count if now_ms >= self._stands_until_ms else self._begins_with}\n"
-
-
-UNUSED = Series("", 0, 0)
-"""Fills the slots of what has not been used."""
+        return f"{self._text}{count if now_ms >= self._stands_until_ms else self._begins_with}\n"
 
 
 class UsageRow:
-    """The series of one table; `slots` are as `FIRST_SLOT` says."""
+    """The series of one table; its `counts` are as `FIRST_SLOT` says."""
 
-    __slots__ = ("_labels", "_shown", "_shown_since_ms", "_stands_until_ms", "slots")
+    __slots__ = ("_labels", "_series", "_shown", "_shown_since_ms", "_stands_until_ms", "counts")
 
     def __init__(self, labels: TenantLabels) -> None:
-        self.slots = [UNUSED] * MOST_SERIES
+        self.counts = _NOTHING[:]
+        self._series: dict[int, _Series] = {}
         self._labels = labels
         self._stands_until_ms = 0.0
         self._shown = 0
         self._shown_since_ms = 0.0
 
     def __len__(self) -> int:
-        return len(self.slots) - self.slots.count(UNUSED)
+        return len(self._series)
 
     @property
     def requests(self) -> int:
         """All that it has counted."""
-        return sum([self.slots[slot].count for slot in _SLOTS[USAGE_REQUESTS]])
+        return sum([self.counts[slot] for slot in _SLOTS[USAGE_REQUESTS]])
 
     def missing(self, operation: Operation, outcome: UsageOutcome) -> list[int]:
         """The slots that the first request of this kind has to open."""
         needed = [FIRST_SLOT[operation] + slot for slot in (outcome, REQUEST_BYTES, RESPONSE_BYTES)]
-        return [slot for slot in needed if self.slots[slot] is UNUSED]
+        return [slot for slot in needed if slot not in self._series]
 
-    def open(self, slots: list[int], stands_until_ms: float, kept: Kept = _NOTHING) -> None:
+    def open(self, slots: list[int], stands_until_ms: float, kept: Counts = _NOTHING) -> None:
         """Open slots, at 0 or at the count that was kept."""
         self._stands_until_ms = stands_until_ms
         for slot in slots:
-            self.slots[slot] = Series(_text(self._labels, slot), kept[slot], stands_until_ms)
+            self.counts[slot] = kept[slot]
+            self._series[slot] = _Series(_text(self._labels, slot), kept[slot], stands_until_ms)
 
-    def restore(self, kept: Kept, stands_until_ms: float) -> None:
+    def restore(self, kept: Counts, stands_until_ms: float) -> None:
         """Give a new row what another one kept."""
         for operation, first in FIRST_SLOT.items():
             for outcome in UsageOutcome:
                 if kept[first + outcome]:
                     self.open(self.missing(operation, outcome), stands_until_ms, kept)
 
-    def keep(self) -> Kept:
-        """What is to be kept of it."""
-        return array("Q", [series.count for series in self.slots])
-
     def lines(self, metric: Metric, now_ms: float) -> list[str]:
         """The samples of one metric, for a scrape, which has then shown the requests that they tell of."""
         if metric is USAGE_REQUESTS and now_ms >= self._stands_until_ms and self.requests != self._shown:
             self._shown, self._shown_since_ms = self.requests, now_ms
-        slots = self.slots
-        return [slots[slot].line(now_ms) for slot in _SLOTS[metric] if slots[slot] is not UNUSED]
+        counts, series = self.counts, self._series
+        return [series[slot].line(counts[slot], now_ms) for slot in _SLOTS[metric] if slot in series]
 
     def is_idle(self, now_ms: float, idle_ms: int) -> bool:
         """Whether all that it counted has been shown for so long."""

@@ -18,6 +18,7 @@ from backends.interface import (
     EntryStore,
     Keyspace,
     NamedRecord,
+    PurgeStep,
     Record,
     RecordStore,
     WindowCounter,
@@ -100,8 +101,8 @@ class ObservedEntryStore:
     def delete(self, keyspace: Keyspace, key: str) -> Call[None]:
         return self._delete(self._inner.delete(keyspace, key))
 
-    def purge(self, keyspace: Keyspace) -> Call[None]:
-        return self._purge(self._inner.purge(keyspace))
+    def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> Call[PurgeStep]:
+        return self._purge(self._inner.purge(keyspaces, cursor))
 
 
 class ObservedWindowCounter:

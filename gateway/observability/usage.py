@@ -37,8 +37,7 @@ from gateway.observability.series import (
     MOST_SERIES,
     REQUEST_BYTES,
     RESPONSE_BYTES,
-    UNUSED,
-    Kept,
+    Counts,
     UsageRow,
 )
 
@@ -65,7 +64,9 @@ class Usage:
         self._now_ms = now_ms
         self._is_draining = is_draining
         self._rows: dict[TenantLabels, UsageRow] = {}
-        self._dropped: LRUCache[TenantLabels, Kept] = LRUCache(max_series)
+        self._counts: dict[TenantLabels, Counts] = {}
+        """Of the rows: all that counting a request has to touch (D178)."""
+        self._dropped: LRUCache[TenantLabels, Counts] = LRUCache(max_series)
         self._other = UsageRow(OTHER)
         self.overflowed = 0
 
@@ -78,13 +79,12 @@ class Usage:
         response_bytes: int,
     ) -> None:
         """Count one charged request of a table."""
-        row, first = self._rows.get(labels), FIRST_SLOT[operation]
-        if row is None or row.slots[first + outcome] is UNUSED:
-            row = self._row_with_room(labels, operation, outcome)
-        slots = row.slots
-        slots[first + outcome].count += 1
-        slots[first + REQUEST_BYTES].count += request_bytes
-        slots[first + RESPONSE_BYTES].count += response_bytes
+        counts, first = self._counts.get(labels), FIRST_SLOT[operation]
+        if counts is None or not counts[first + outcome]:
+            counts = self._row_with_room(labels, operation, outcome).counts
+        counts[first + outcome] += 1
+        counts[first + REQUEST_BYTES] += request_bytes
+        counts[first + RESPONSE_BYTES] += response_bytes
 
     def rows(self) -> list[UsageRow]:
         """Every row there is now."""
@@ -102,8 +102,9 @@ class Usage:
             now_ms = self._now_ms()
             for labels, row in rows[start : start + _ROWS_PER_STEP]:
                 if row.is_idle(now_ms, self._idle_ms):
-                    self._dropped[labels] = self._rows.pop(labels).keep()
+                    self._dropped[labels] = self._rows.pop(labels).counts
                     self._room += len(row)
+                    del self._counts[labels]
             await asyncio.sleep(0)
 
     def _row_with_room(self, labels: TenantLabels, operation: Operation, outcome: UsageOutcome) -> UsageRow:
@@ -121,7 +122,7 @@ class Usage:
             row, missing = self._other, self._other.missing(operation, outcome)
         else:
             self._room = room - len(missing)
-            self._rows[labels] = row
+            self._rows[labels], self._counts[labels] = row, row.counts
             self._dropped.pop(labels, None)
         row.open(missing, stands_until_ms)
         return row

@@ -17,8 +17,9 @@ Start = Callable[[], Background]
 
 _HEALTH_SECONDS = 1.0
 _FEED_SECONDS = 1.0
-_TEND_SECONDS = 15.0
-_TEND_REST_SECONDS = 0.5
+_AGREE_SECONDS = 15.0
+_LOOK_SECONDS = 60.0
+_RECLAIM_REST_SECONDS = 0.5
 
 
 def every(seconds: float, step: Callable[[], Awaitable[None]]) -> Start:
@@ -36,34 +37,52 @@ def health_checks(health: Health) -> Start:
     return every(_HEALTH_SECONDS, health.check)
 
 
-def following_changes(directory: DirectoryParts) -> Start:
-    """Ask the directory what was changed."""
-    return every(_FEED_SECONDS, directory.feed.follow)
-
-
 def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:
     """Drop rows at most a quarter of their idle time too late."""
     return every(min(max(idle_seconds / 4, 0.25), 60.0), usage.drop_idle)
 
 
-def tending(directory: DirectoryParts) -> Start:
-    """Look after the directory: after each change, and every 15 s.
+def tending(directory: DirectoryParts) -> list[Start]:
+    """The chores of the directory, each apart from the others."""
+    return [_following(directory), _agreeing(directory), _looking(directory), _reclaiming(directory)]
 
-    It is made known for how long bindings are remembered, corrupt records are looked for, and the space of
-    deleted tables is given back.
-    """
 
-    async def tend() -> None:
-        try:
-            await directory.remembering.agree()
-            await directory.corrupt.look()
-        except BackendError as error:
-            log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
-        await directory.reclaimer.run()
+def _following(directory: DirectoryParts) -> Start:
+    """Ask the feed what was changed."""
+    return every(_FEED_SECONDS, directory.feed.follow)
+
+
+def _agreeing(directory: DirectoryParts) -> Start:
+    """Make known for how long bindings are remembered. Once that is known nothing is asked."""
+    return every(_AGREE_SECONDS, _with_the_directory(directory.remembering.agree))
+
+
+def _looking(directory: DirectoryParts) -> Start:
+    """Look for corrupt records among the next few apps."""
+    return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.look))
+
+
+def _reclaiming(directory: DirectoryParts) -> Start:
+    """Give back the space of deleted tables, as soon as the feed tells of one."""
+    reclaimer = directory.reclaimer
 
     def start() -> Background:
-        background = Background(tend, lambda: _TEND_SECONDS, report, cooldown=lambda: _TEND_REST_SECONDS)
-        directory.directory.on_change = background.wake
+        background = Background(
+            reclaimer.run, lambda: reclaimer.pause_seconds, report, cooldown=lambda: _RECLAIM_REST_SECONDS
+        )
+        directory.feed.on_intent = background.wake
         return background
 
     return start
+
+
+def _with_the_directory(step: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    """A step that is done again later if the directory's store fails."""
+
+    async def run() -> None:
+        try:
+            await step()
+        except BackendError as error:
+            log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
+
+    return run

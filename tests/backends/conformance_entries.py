@@ -9,6 +9,7 @@ import pytest
 
 from backends.interface import Entry, EntryStore, Keyspace
 from tests.backends.conformance_base import Conformance
+from tests.support.purging import purge
 
 HOUR_MS = 3_600_000
 LARGEST_VALUE = bytes(range(256)) * 256
@@ -25,7 +26,7 @@ class EntryStoreConformance(Conformance):
         pair = Keyspace(f"tbl_{token_hex(16)}"), Keyspace(f"tbl_{token_hex(16)}")
         yield pair
         for keyspace in pair:
-            await store.entries.purge(keyspace)
+            await purge(store.entries, keyspace)
         assert await opened.left_over() == 0
 
     @pytest.fixture
@@ -122,19 +123,62 @@ class EntryStoreConformance(Conformance):
     async def test_a_purge_empties_the_keyspace(self, opened, entries, table):
         for number in range(1200):
             await entries.put(table, f"k{number}", Entry(b"1", opened.wall_ms() + HOUR_MS + number))
-        await entries.purge(table)
+        await purge(entries, table)
         assert [await entries.get(table, f"k{number}") for number in range(1200)] == [None] * 1200
 
     async def test_a_purge_leaves_other_keyspaces_alone(self, entries, keyspaces):
         for keyspace in keyspaces:
             await entries.put(keyspace, "k", Entry(b"1", None))
-        await entries.purge(keyspaces[0])
+        await purge(entries, keyspaces[0])
         assert await entries.get(keyspaces[1], "k") == Entry(b"1", None)
+
+    async def test_a_purge_of_many_keyspaces_empties_them_and_no_others(self, entries, keyspaces):
+        doomed = [Keyspace(f"tbl_{token_hex(16)}") for _ in range(5)]
+        for keyspace in (*keyspaces, *doomed):
+            for number in range(30):
+                await entries.put(keyspace, f"k{number}", Entry(b"1", None))
+        steps = await purge(entries, *doomed, Keyspace("tbl_empty"))
+        assert sum(step.deleted for step in steps) == 150
+        for keyspace in doomed:
+            assert [await entries.get(keyspace, f"k{number}") for number in range(30)] == [None] * 30
+        for keyspace in keyspaces:
+            assert await entries.get(keyspace, "k29") == Entry(b"1", None)
+
+    async def test_a_purge_goes_in_bounded_steps_that_say_what_they_cost(self, entries, table):
+        for number in range(1200):
+            await entries.put(table, f"k{number}", Entry(b"1", None))
+        steps = await purge(entries, table)
+        assert len(steps) > 1
+        assert sum(step.deleted for step in steps) == 1200
+        for step in steps:
+            assert step.deleted < step.commands <= 1000
+        assert sum(step.scanned for step in steps) >= 1200
+
+    async def test_another_replica_goes_on_with_a_purge_where_it_was_left(self, opened, entries, table):
+        for number in range(1200):
+            await entries.put(table, f"k{number}", Entry(b"1", None))
+        cursor, steps = None, 0
+        while steps == 0 or cursor is not None:
+            replica = opened.replicas[steps % len(opened.replicas)]
+            cursor = (await replica.entries.purge([table], cursor)).cursor
+            steps += 1
+        assert [await entries.get(table, f"k{number}") for number in range(1200)] == [None] * 1200
+
+    @pytest.mark.parametrize(
+        "cursor",
+        ["", "0", "more", "7", "partition 99", "a/0//0", "a/9//7", "////", "\u0665", "9" * 9999, "a/1//\xe9"],
+        ids=lambda cursor: quote(cursor[:9]),
+    )
+    async def test_with_a_cursor_of_another_store_a_purge_begins_anew(self, entries, table, cursor):
+        await entries.put(table, "k", Entry(b"1", None))
+        while (cursor := (await entries.purge([table], cursor)).cursor) is not None:
+            pass
+        assert await entries.get(table, "k") is None
 
     async def test_a_purge_may_be_repeated(self, entries, table):
         await entries.put(table, "k", Entry(b"1", None))
         for _ in range(2):
-            await entries.purge(table)
+            await purge(entries, table)
         assert await entries.get(table, "k") is None
 
     async def test_of_many_puts_at_once_one_whole_entry_stays(self, opened, table):

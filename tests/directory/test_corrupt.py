@@ -59,9 +59,9 @@ async def test_a_page_is_full_though_corrupt_apps_stand_in_it(region, replica):
 
 
 async def test_what_nobody_asks_for_is_found_in_the_background_in_steps_of_one_size(region, replica):
-    for number in range(120):
+    for number in range(480):
         await replica.register(Environment("acme", f"app_{number:03}", "production"))
-    for number in (0, 60, 119):
+    for number in (0, 240, 479):
         await _overwrite(region, f"app/acme/app_{number:03}/production", b"{")
     found = []
     for _ in range(4):

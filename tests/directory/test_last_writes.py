@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from backends.interface import Entry
+from gateway.directory.lease import LEASE_MS
 from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, LAST_WRITE_MS, SHOP, STALE_TTL_MS, Region, Replica
 from tests.support.clock import FakeClock
@@ -121,6 +122,8 @@ async def test_a_restart_keeps_the_parts_of_the_wait_that_are_over(region, repli
     await replica.reclaimer.run()
     for _ in range(4):
         restarted = region.replica()
+        await restarted.reclaimer.run()
+        region.clock.advance(LEASE_MS)
         await restarted.reclaimer.run()
         assert await region.record_names("reclaim/")
         region.clock.advance(LAST_WRITE_MS // 4 + 1)

@@ -46,7 +46,7 @@ CALLS = {
     "put": lambda observed: observed.entries.put(TABLE, "k", Entry(b"1", None)),
     "get": lambda observed: observed.entries.get(TABLE, "k"),
     "delete": lambda observed: observed.entries.delete(TABLE, "k"),
-    "purge": lambda observed: observed.entries.purge(TABLE),
+    "purge": lambda observed: observed.entries.purge([TABLE], None),
     "charge": lambda observed: observed.counters.charge("bucket", 1, 60_000),
     "read": lambda observed: observed.records.read("app/a"),
     "swap": lambda observed: observed.records.swap("app/a", b"1", None),

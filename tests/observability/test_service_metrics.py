@@ -173,3 +173,20 @@ async def test_every_dependency_is_shown_as_it_is(gateway, is_up):
     }
     assert shown == dict.fromkeys(shown, int(is_up))
     assert len(series(samples, ["kvs_dependency_up"])) == 3
+
+
+async def test_reclaiming_shows_what_is_pending_and_how_far_it_is(gateway):
+    await gateway.manage("PUT", APP, {"type": "api"})
+    created = await gateway.manage("POST", f"{APP}/services/kvs/tables", {"name": "doomed"})
+    for number in range(3):
+        await gateway.put(f"k{number}", 1, token=created.json["token"])
+    names = ["tables_pending", "keys_scanned_total", "entries_deleted_total"]
+
+    async def shown() -> list[float]:
+        samples = await scrape(gateway)
+        return [total(samples, f"kvs_reclaim_{name}") for name in names]
+
+    assert await shown() == [0, 0, 0]
+    await gateway.manage("DELETE", f"{APP}/services/kvs/tables/doomed")
+    while await shown() != [1, 3, 3]:  # noqa: ASYNC110 - the feed of changes tells the reclaimer
+        await asyncio.sleep(0.05)

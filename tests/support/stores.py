@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, Record
+from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, PurgeStep, Record
 
 
 class Faults:
@@ -49,9 +49,9 @@ class _Entries:
         await self._faults.pass_through("delete", key)
         await self._inner.delete(keyspace, key)
 
-    async def purge(self, keyspace: Keyspace) -> None:
-        await self._faults.pass_through("purge", keyspace)
-        await self._inner.purge(keyspace)
+    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
+        await self._faults.pass_through("purge", " ".join(keyspaces))
+        return await self._inner.purge(keyspaces, cursor)
 
 
 class _Counters:

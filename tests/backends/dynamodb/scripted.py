@@ -40,7 +40,7 @@ READS: dict[str, tuple[str, Call]] = {
     "read": ("GetItem", lambda store: store.records.read(KEY)),
     "changes": ("Query", lambda store: store.records.changes(None)),
     "page": ("Query", lambda store: store.records.page("", after="", limit=10)),
-    "purge": ("BatchWriteItem", lambda store: store.entries.purge(KEYSPACE)),
+    "purge": ("BatchWriteItem", lambda store: store.entries.purge([KEYSPACE], None)),
 }
 WRITES: dict[str, tuple[str, Call]] = {
     "put": ("PutItem", lambda store: store.entries.put(KEYSPACE, KEY, Entry(VALUE, None))),

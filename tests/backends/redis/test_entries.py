@@ -15,6 +15,7 @@ from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.backends.test_visible_results import ACTS, check
 from tests.support.clock import FakeClock
+from tests.support.purging import purge
 from tests.support.redis import RedisServer
 
 TABLE = Keyspace("tbl_a")
@@ -93,17 +94,43 @@ async def test_a_purge_of_many_entries_leaves_everything_else(server, store):
     await store.entries.put(Keyspace("tbl_ab"), "k", Entry(b"1", None))
     await store.counters.charge("tbl_a", 1, 60_000)
     await store.records.swap("tbl_a", b"1", None)
-    await store.entries.purge(TABLE)
+    await purge(store.entries, TABLE)
     left = {name for name in server.command("KEYS", "*") if name != b"kvs:ping"}
     directory = {b"kvs:records", b"kvs:names:{kvs:records}", b"kvs:changes:{kvs:records}"}
     assert left == {b"another program's", b"kvs:e:tbl_ab:k", b"kvs:w:tbl_a"} | directory
+
+
+def _fill(server: RedisServer, entries: int) -> None:
+    names = [f"kvs:e:{TABLE}:k{number}" for number in range(entries)]
+    server.command("MSET", *(part for name in names for part in (name, "1")))
+
+
+async def test_a_cursor_that_another_process_gave_makes_the_walk_of_its_master_begin_anew(server, store):
+    """It would skip keys: each process has a hash function of its own."""
+    _fill(server, 2000)
+    cursor = (await store.entries.purge([TABLE], None)).cursor
+    masters, index, run, scan = cursor.split("/")
+    assert run == str(server.command("INFO", "server")).partition("run_id:")[2][:40]
+    step = await store.entries.purge([TABLE], f"{masters}/{index}/{'0' * 40}/{scan}")
+    assert step.cursor == f"{masters}/{index}//0"
+    while step.cursor is not None:
+        step = await store.entries.purge([TABLE], step.cursor)
+    assert server.command("KEYS", "kvs:e:*") == []
+
+
+async def test_a_walk_for_many_tables_asks_no_more_than_one_for_a_single_table(server, store):
+    _fill(server, 3000)
+    one = await purge(store.entries, Keyspace("tbl_0"))
+    many = await purge(store.entries, *(Keyspace(f"tbl_{n:032x}") for n in range(500)))
+    assert len(many) == len(one) <= 10
+    assert sum(step.commands for step in many) == 2 * len(many)
 
 
 async def test_two_prefixes_share_a_server_without_seeing_each_other(server, store):
     async with opened_redis(server.url, prefix="other") as other:
         await store.entries.put(TABLE, "k", Entry(b"1", None))
         assert await other.entries.get(TABLE, "k") is None
-        await other.entries.purge(TABLE)
+        await purge(other.entries, TABLE)
         assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
 
 

@@ -8,7 +8,7 @@ import pytest
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
-from backends.interface import Charge, Entry, Keyspace, Record
+from backends.interface import Charge, Entry, Keyspace, PurgeStep, Record
 from backends.redis.connection import Connection
 from backends.redis.replies import NOT_REDIS
 from backends.redis.resp import LARGEST_REPLY_BYTES, LONGEST_LINE_BYTES, MOST_ELEMENTS, NotResp, ReplyReader
@@ -123,7 +123,7 @@ CALLS = {
     "put": (lambda store: store.entries.put(KEYSPACE, "k", Entry(b"1", None)), type(None)),
     "get": (lambda store: store.entries.get(KEYSPACE, "k"), Entry | None),
     "delete": (lambda store: store.entries.delete(KEYSPACE, "k"), type(None)),
-    "purge": (lambda store: store.entries.purge(KEYSPACE), type(None)),
+    "purge": (lambda store: store.entries.purge([KEYSPACE], None), PurgeStep),
     "charge": (lambda store: store.counters.charge("b", 1, 1000), Charge),
     "read": (lambda store: store.records.read("n"), Record | None),
     "swap": (lambda store: store.records.swap("n", b"1", None), bool),

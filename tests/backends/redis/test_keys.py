@@ -7,6 +7,7 @@ from redis.crc import key_slot
 
 from backends.interface import Keyspace
 from backends.redis.commands import Keys, pack, prepare, slot_of
+from backends.redis.purging import pattern_of
 from tests.support.redis import RedisServer
 
 TRICKY = st.text(st.sampled_from(":%ew{}*?[]\\^-!a\u00e9/"), min_size=1, max_size=6)
@@ -58,14 +59,19 @@ def server():
         yield server
 
 
-@given(keyspace=TRICKY, others=st.lists(NAMED, max_size=20, unique=True))
-def test_the_pattern_of_a_table_finds_its_entries_and_nothing_else(server, keyspace, others):
+@given(
+    keyspaces=st.lists(TRICKY, min_size=1, max_size=3, unique=True),
+    others=st.lists(NAMED, max_size=20, unique=True),
+)
+def test_the_pattern_of_tables_finds_their_entries_which_are_told_from_all_others(server, keyspaces, others):
     server.command("FLUSHALL")
-    things = [("entry", keyspace, "k"), ("entry", keyspace, ":"), *others]
+    things = [*(("entry", keyspace, key) for keyspace in keyspaces for key in ("k", ":")), *others]
     server.command("MSET", *(part for thing in things for part in (_name(thing), "")))
-    found = server.command("KEYS", KEYS.entries_pattern(Keyspace(keyspace)))
-    expected = {_name(thing) for thing in things if thing[:2] == ("entry", keyspace)}
-    assert set(found) == expected
+    tables = {KEYS.entries_of(Keyspace(keyspace)) for keyspace in keyspaces}
+    found = server.command("KEYS", pattern_of(tables))
+    expected = {_name(thing) for thing in things if thing[0] == "entry" and thing[1] in keyspaces}
+    assert {name for name in found if KEYS.table_of(name) in tables} == expected
+    assert len(keyspaces) > 1 or set(found) == expected
 
 
 @given(st.lists(st.none() | st.text(max_size=5), min_size=1, max_size=6), st.data())

@@ -28,7 +28,7 @@ OPERATIONS = {
     "put": lambda store: store.entries.put(TABLE, "k", Entry(b"1", None)),
     "get": lambda store: store.entries.get(TABLE, "k"),
     "delete": lambda store: store.entries.delete(TABLE, "k"),
-    "purge": lambda store: store.entries.purge(TABLE),
+    "purge": lambda store: store.entries.purge([TABLE], None),
     "charge": lambda store: store.counters.charge("b", 1, 60_000),
     "read": lambda store: store.records.read("app/a"),
     "swap": lambda store: store.records.swap("app/a", b"{}", None),

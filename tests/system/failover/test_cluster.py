@@ -12,6 +12,7 @@ from backends.interface import Entry, Keyspace
 from backends.settings import RedisSettings
 from backends.walking import walk
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
+from tests.support.purging import purge
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.repository import ROOT
@@ -107,7 +108,7 @@ async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_m
         assert (await store.counters.charge(tag, 1, 60_000)).admitted
         assert await store.records.swap("app/a", b"{}", None)
         assert [name async for name, _ in walk(store.records, "app/")] == ["app/a"]
-        await store.entries.purge(TABLE)
+        await purge(store.entries, TABLE)
         await store.ping()
         assert store.clock_lead_seconds is not None
 
@@ -165,9 +166,9 @@ async def test_what_a_purge_missed_while_a_slot_moved_the_next_one_finds(cluster
     slot = cluster.slot_of(tag)
     move = asyncio.create_task(asyncio.to_thread(cluster.move_slot, slot, _next_master(cluster, slot)))
     while not move.done():
-        await store.entries.purge(table)
+        await purge(store.entries, table)
     await move
-    await store.entries.purge(table)
+    await purge(store.entries, table)
     assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0
     assert await store.entries.get(TABLE, tag) == Entry(b"1", None)
 
@@ -178,7 +179,7 @@ async def test_a_purge_right_after_the_start_purges(cluster, store):
         await store.entries.put(table, f"{number}", Entry(b"1", None))
     late = await open_backend(RedisSettings(url=cluster.url), SystemClock())
     try:
-        await late.entries.purge(table)
+        await purge(late.entries, table)
     finally:
         await late.close()
     assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0

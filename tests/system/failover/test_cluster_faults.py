@@ -7,6 +7,7 @@ import pytest
 
 from backends.interface import Entry
 from tests.backends.redis.conformance import PREFIX, opened_redis
+from tests.support.purging import purge
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.slots import node_id
@@ -109,7 +110,7 @@ async def test_a_dead_master_that_the_cluster_has_forgotten_is_asked_nothing_mor
             for other in others:
                 other.command("CLUSTER", "FORGET", name)
             await first_answer(store)
-            await store.entries.purge(TABLE)
+            await purge(store.entries, TABLE)
 
 
 def _is_missed(name, witness):

@@ -45,6 +45,10 @@ ROWS = (
     ),
     _row("10,000 simulated regions, each from one seed", "system/faults/test_simulation.py"),
     _row(
+        "10,000 simulated directories, some of 100,000 apps: revoked tokens end 2 s after any partition",
+        "system/faults/test_directory_simulation.py",
+    ),
+    _row(
         "Redis killed, stopped, restarted, absent at the start",
         "system/store_faults/test_redis.py::test_redis_killed_under_load",
         "system/store_faults/test_redis.py::test_redis_stopped_under_load_while_bindings_expire",
@@ -134,6 +138,7 @@ ROWS = (
         "what replicas write under remembered bindings of deleted tables is given back",
         "directory/test_last_writes.py",
         "directory/test_reclaiming.py",
+        "directory/test_lease.py",
     ),
     _row(
         "1,000 invented tokens of a role cost 100 reads, its real tokens work; who is refused is named",

@@ -4,13 +4,11 @@ Replicas crash, drain and are replaced, their clocks differ, calls of the store 
 and repeated, clients pipeline and go away. Each answer is judged when it comes, all of them at the end.
 """
 
+import functools
 import logging
-import multiprocessing
 import os
-import random
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
@@ -19,42 +17,21 @@ from gateway.dataplane.execution import MeteredCall
 from gateway.domain.model import UsageOutcome
 from gateway.http.listener import Listener
 from tests.support.evidence import note_statuses
-from tests.system.faults.simulation.loop import run_in_no_time
+from tests.system.faults.simulation import running
 from tests.system.faults.simulation.region import Region
-from tests.system.faults.simulation.store import Store, _Counters, _Entries
+from tests.system.faults.simulation.remote import _Counters, _Entries
+from tests.system.faults.simulation.running import Summary, first_wrong, in_processes
+from tests.system.faults.simulation.store import Store
 from tests.system.faults.simulation.wire import ServerEnd
 
 COMMAND = "KVS_SEED={} python -m pytest tests/system/faults/test_simulation.py -k any_seed"
-SEEDS_AT_ONCE = 100
-
-Summary = tuple[list[str], Counter[str], Counter[int]]
 
 
 def simulate(seed: int) -> Region:
-    async def whole() -> Region:
-        region = Region(seed)
-        await region.run()
-        return region
-
-    random.seed(seed)
-    return run_in_no_time(whole())
+    return running.simulate(functools.partial(Region, seed), seed)
 
 
-def simulate_all(seeds: Sequence[int]) -> Summary:
-    """What was wrong, with how to see it again; what happened; the answers by status, 0 for none."""
-    logging.disable()  # faults are many and foreseen; what the log says of them has tests of its own
-    wrong: list[str] = []
-    happened: Counter[str] = Counter()
-    statuses: Counter[int] = Counter()
-    for seed in seeds:
-        try:
-            region = simulate(seed)
-        except Exception as fault:
-            raise AssertionError(COMMAND.format(seed)) from fault
-        wrong += [f"{fault} ({COMMAND.format(seed)})" for fault in region.faults]
-        happened += region.happened
-        statuses += region.statuses + Counter({0: region.unanswered})
-    return wrong, happened, statuses
+simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
 
 
 @pytest.fixture(autouse=True)
@@ -81,10 +58,8 @@ def test_no_promise_is_broken_by_any_seed():
 
 @pytest.mark.heavy
 def test_no_promise_is_broken_by_ten_thousand_seeds():
-    seeds = range(10_000)
-    parts = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert_nothing_is_wrong(seeds, list(pool.map(simulate_all, parts)))
+    seeds = range(int(os.environ.get("KVS_SEEDS", "10000")))
+    assert_nothing_is_wrong(seeds, in_processes(simulate_all, seeds))
 
 
 def test_a_seed_brings_the_same_again():
@@ -149,12 +124,4 @@ BROKEN = {
 @pytest.mark.parametrize(("where", "what", "broken"), BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_promise_is_noticed(monkeypatch, where, what, broken):
     monkeypatch.setattr(where, what, broken)
-    wrong: list[str] = []
-    for seed in range(100):
-        try:
-            wrong += simulate_all([seed])[0]
-        except AssertionError as fault:
-            wrong.append(str(fault))
-        if wrong:
-            return
-    raise AssertionError("nobody noticed")
+    assert first_wrong(simulate_all, range(100)) != []

@@ -5,10 +5,10 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from tests.system.faults.simulation.network import USUAL_LAG_SECONDS
+
 if TYPE_CHECKING:
     from tests.system.faults.simulation.region import Region
-
-USUAL_LAG_SECONDS = 0.001
 
 
 class Mischief:

@@ -16,9 +16,10 @@ from tests.support.wire import WireReply
 from tests.system.faults.linearizability import Operation, first_violation
 from tests.system.faults.simulation.client import KEYS, UNCHARGED, Client
 from tests.system.faults.simulation.mischief import Mischief
+from tests.system.faults.simulation.network import Network
 from tests.system.faults.simulation.replica import SimulatedReplica
 from tests.system.faults.simulation.requests import STARTED_AT_MS, TABLES, Request
-from tests.system.faults.simulation.store import Network, SimulatedClock, Store
+from tests.system.faults.simulation.store import SimulatedClock, Store
 
 LIMIT = 30
 CLIENTS = 4

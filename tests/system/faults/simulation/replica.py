@@ -6,7 +6,10 @@ from gateway.app import App, build_app
 from gateway.config.settings import Settings
 from gateway.http.connection import Connection
 from gateway.http.listener import Listener
-from tests.system.faults.simulation.store import Network, RemoteBackend, SimulatedClock
+from gateway.http.service import Service
+from tests.system.faults.simulation.network import Network
+from tests.system.faults.simulation.remote import RemoteBackend
+from tests.system.faults.simulation.store import SimulatedClock
 from tests.system.faults.simulation.wire import ServerEnd
 
 
@@ -54,12 +57,14 @@ class SimulatedReplica:
     def connect(self) -> ServerEnd:
         if not self.takes_connections:
             raise ConnectionRefusedError
-        end = ServerEnd(Connection(self.app.data.service))
-        self._ends.append(end)
-        return end
+        return self._connect_to(self.app.data.service)
 
-    def reload(self) -> None:
-        """The same file again: everything that can be reloaded is."""
+    def connect_to_control(self) -> ServerEnd:
+        return self._connect_to(self.app.control.service)
+
+    def reload(self, settings: Settings | None = None) -> None:
+        """If it is the same file again, everything that can be reloaded is."""
+        self._settings = settings or self._settings
         prepared = self.app.reload.prepare(replace(self._settings, apps=list(self._settings.apps)))
         prepared.apply()
         prepared.release()
@@ -78,6 +83,11 @@ class SimulatedReplica:
         for end in self._ends:
             end.cut()
         await self._end_background()
+
+    def _connect_to(self, service: Service) -> ServerEnd:
+        end = ServerEnd(Connection(service))
+        self._ends.append(end)
+        return end
 
     async def _end_background(self) -> None:
         for background in self._background:

@@ -1,17 +1,14 @@
-"""One store that all replicas share, and the network between: slow, lossy, out of order, sometimes gone."""
+"""One store that all replicas share, and what was done to it."""
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
-
-DEADLINE_SECONDS = 0.25
+from tests.system.faults.simulation.records import StoreRecords
 
 
 class SimulatedClock:
@@ -45,11 +42,19 @@ class Store:
     def __init__(self, clock: SimulatedClock) -> None:
         self.clock = clock
         self.inner = MemoryBackend(MemorySettings(), clock)
+        self.records = StoreRecords(self.inner.records, clock.monotonic_ms)
         self.is_up = True
+        self.when_up: list[Callable[[], None]] = []
         self.stored: set[bytes] = set()
         """Every value that a put has ever left here."""
         self.windows: list[Window] = []
         self._open: dict[str, Window] = {}
+
+    def note_up(self) -> None:
+        """It is up again."""
+        waiting, self.when_up = self.when_up, []
+        for tell in waiting:
+            tell()
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         await self.inner.entries.put(keyspace, key, entry)
@@ -66,131 +71,3 @@ class Store:
         if window.admitted == limit and window.filled_ms is None:
             window.filled_ms = now_ms
         return charge
-
-
-class Network:
-    """Between one replica and the store. `losses` is the share of calls that go astray, `lag` in seconds."""
-
-    def __init__(self, store: Store, dice: random.Random) -> None:
-        self.store = store
-        self.losses = 0.0
-        self.lag = 0.001
-        self.is_cut = False
-        """Nothing passes from now on; what has left is on its way."""
-        self._dice = dice
-        self._applying: set[asyncio.Task[None]] = set()
-
-    async def call(self, work: Callable[[], Awaitable[Any]], *, may_repeat: bool) -> Any:
-        """As adapters do it: one deadline, and nothing is sent again but what may be applied twice."""
-        reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._send(work, reply)
-        if may_repeat and self._dice.random() < self.losses:
-            self._send(work, reply)
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                return await reply
-        except TimeoutError:
-            raise BackendUnavailable("no answer in time") from None
-
-    async def ping(self) -> None:
-        """There and back; most of what passes is this, so that it is kept cheap."""
-        await asyncio.sleep(self.lag)
-        if self.is_cut or not self.store.is_up or self._dice.random() < self.losses:
-            raise BackendUnavailable("no answer in time")
-
-    def _send(self, work: Callable[[], Awaitable[Any]], reply: asyncio.Future[Any]) -> None:
-        if self.is_cut or self._dice.random() < self.losses:
-            return
-        delay = self._dice.expovariate(1 / self.lag)
-        if self._dice.random() < self.losses:
-            delay += self._dice.uniform(0, 3)  # it comes when nobody waits for it any more
-        asyncio.get_running_loop().call_later(delay, self._arrive, work, reply)
-
-    def _arrive(self, work: Callable[[], Awaitable[Any]], reply: asyncio.Future[Any]) -> None:
-        if not self.store.is_up:
-            return
-        applying = asyncio.ensure_future(self._apply(work, reply))
-        self._applying.add(applying)
-        applying.add_done_callback(self._applying.discard)
-
-    async def _apply(self, work: Callable[[], Awaitable[Any]], reply: asyncio.Future[Any]) -> None:
-        result = await work()
-        if self._dice.random() < self.losses:
-            return
-        delay = self._dice.expovariate(1 / self.lag)
-        asyncio.get_running_loop().call_later(delay, _settle, reply, result)
-
-
-def _settle(reply: asyncio.Future[Any], result: Any) -> None:
-    if not reply.done():
-        reply.set_result(result)
-
-
-class RemoteBackend:
-    """A replica's view of the store."""
-
-    name = "simulated"
-    clock_lead_seconds = None
-    warnings = {}  # noqa: RUF012 - none
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self.entries = _Entries(network)
-        self.counters = _Counters(network)
-        self.records = _Records(network)
-
-    async def ping(self) -> None:
-        await self._network.ping()
-
-    def apply(self, _: object) -> bool:
-        return True
-
-    async def close(self) -> None:
-        """Nothing to give back."""
-
-
-class _Entries:
-    def __init__(self, network: Network) -> None:
-        self._network, self._store = network, network.store
-        self._entries = network.store.inner.entries
-
-    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        await self._network.call(lambda: self._store.put(keyspace, key, entry), may_repeat=False)
-
-    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
-        return await self._network.call(lambda: self._entries.get(keyspace, key), may_repeat=True)
-
-    async def delete(self, keyspace: Keyspace, key: str) -> None:
-        await self._network.call(lambda: self._entries.delete(keyspace, key), may_repeat=False)
-
-    async def purge(self, keyspace: Keyspace) -> None:
-        await self._network.call(lambda: self._entries.purge(keyspace), may_repeat=True)
-
-
-class _Counters:
-    """A charge that arrives twice costs its tenant one call, and admits none too many."""
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Any:
-        store = self._network.store
-        return await self._network.call(lambda: store.charge(bucket, limit, window_ms), may_repeat=True)
-
-
-class _Records:
-    def __init__(self, network: Network) -> None:
-        self._network, self._records = network, network.store.inner.records
-
-    async def read(self, name: str) -> Any:
-        return await self._network.call(lambda: self._records.read(name), may_repeat=True)
-
-    async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        return await self._network.call(
-            lambda: self._records.swap(name, document, expected), may_repeat=False
-        )
-
-    async def page(self, prefix: str, *, after: str, limit: int) -> Any:
-        return await self._network.call(
-            lambda: self._records.page(prefix, after=after, limit=limit), may_repeat=True
-        )

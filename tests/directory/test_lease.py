@@ -1,0 +1,240 @@
+"""One replica at a time gives back space, in one walk for all tables; where it ends, another one goes on."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from backends.interface import Entry, Keyspace, PurgeStep
+from gateway.directory.lease import LEASE_MS, RENEWED_AFTER_MS
+from gateway.directory.reclaiming import COMMANDS_PER_SECOND, TABLES_IN_A_WALK
+from gateway.directory.records import ReclaimRecord, encode, reclaim_name
+from gateway.domain.model import Environment
+from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
+
+HOUR_SECONDS = 3600
+
+
+class ScriptedWalk:
+    """A store in which a walk has so many steps, each as long as `step_ms`; it keeps what it was asked."""
+
+    def __init__(self, region: Region, *, steps: int, step_ms: int = 0) -> None:
+        self.asked: list[tuple[int, str | None]] = []
+        self.crash_at: int | None = None
+        self.begun = asyncio.Event()
+        self._region, self._steps, self._step_ms = region, steps, step_ms
+        region.backend.entries.purge = self._purge
+
+    async def _purge(self, keyspaces, cursor) -> PurgeStep:
+        at = int(cursor or 0)
+        if at == self.crash_at:
+            self.crash_at = None
+            raise Crash
+        self.asked.append((len(keyspaces), cursor))
+        self.begun.set()
+        self._region.clock.advance(self._step_ms)
+        return PurgeStep(str(at + 1) if at + 1 < self._steps else None, 500, 0, 2)
+
+
+async def _delete_tables(region: Region, replica: Replica, count: int, entries: int = 3) -> list[Keyspace]:
+    """The keyspaces of tables that are gone, with entries in them."""
+    keyspaces = []
+    for number in range(count):
+        environment = Environment("acme", f"app-{number}", "production")
+        await replica.register(environment)
+        keyspaces.append(await replica.keyspace(await replica.create("t", environment)))
+        for key in range(entries):
+            await region.memory.entries.put(keyspaces[-1], f"key {key}", Entry(b"1", None))
+        await replica.directory.remove(environment)
+    return keyspaces
+
+
+async def _go_on(region: Region, replica: Replica) -> None:
+    """Rounds of one replica until nothing is left to do for it."""
+    for _ in range(4):
+        await replica.reclaimer.run()
+        region.clock.advance(LAST_WRITE_MS)
+    await replica.reclaimer.run()
+
+
+async def _nothing_is_left(region: Region) -> bool:
+    names = [*await region.record_names("reclaim/"), *await region.record_names("lease/")]
+    return region.memory.entries.used_bytes == 0 and names == []
+
+
+async def test_many_tables_are_purged_in_one_walk(region, replica):
+    await _delete_tables(region, replica, 60)
+    region.faults.calls.clear()
+    await replica.reclaimer.run()
+    assert region.memory.entries.used_bytes == 0
+    assert region.faults.count("purge") == 1
+
+
+async def test_tables_that_are_deleted_during_a_walk_join_the_next_one(region, replica):
+    walk = ScriptedWalk(region, steps=3)
+    await _delete_tables(region, replica, 2)
+    running = asyncio.create_task(replica.reclaimer.run())
+    await walk.begun.wait()
+    await _delete_tables(region, replica, 1)
+    await running
+    assert walk.asked == [(2, None), (2, "1"), (2, "2"), (1, None), (1, "1"), (1, "2")]
+
+
+async def test_more_tables_than_a_lease_can_name_take_several_walks(region, replica):
+    walk = ScriptedWalk(region, steps=1)
+    for number in range(TABLES_IN_A_WALK + 7):
+        name = reclaim_name(f"tbl_{number:032x}")
+        assert await region.memory.records.swap(name, encode(ReclaimRecord(None)), None)
+    await replica.reclaimer.run()
+    assert [tables for tables, _ in walk.asked] == [TABLES_IN_A_WALK, 7]
+
+
+async def test_while_one_replica_reclaims_others_ask_for_the_lease_alone(region, replica, other):
+    walk = ScriptedWalk(region, steps=3)
+    await _delete_tables(region, replica, 1)
+    await replica.reclaimer.run()
+    region.faults.calls.clear()
+    await other.reclaimer.run()
+    assert region.faults.calls == [("read", "lease/reclaiming")]
+    assert other.reclaimer.pending == 0
+    assert len(walk.asked) == 3
+
+
+async def test_of_replicas_that_begin_at_once_one_reclaims(region, replica):
+    walk = ScriptedWalk(region, steps=3)
+    await _delete_tables(region, replica, 5)
+    rivals = [region.replica(seed=number) for number in range(8)]
+    await asyncio.gather(*(rival.reclaimer.run() for rival in rivals))
+    assert len(walk.asked) == 3
+
+
+async def test_a_replica_that_goes_on_is_not_relieved_however_long_its_walk_is(region, replica, other):
+    walk = ScriptedWalk(region, steps=40, step_ms=RENEWED_AFTER_MS // 2)
+    await _delete_tables(region, replica, 1)
+    running = asyncio.create_task(replica.reclaimer.run())
+    while not running.done():
+        await other.reclaimer.run()
+        await asyncio.sleep(0)
+    assert len(walk.asked) == 40
+
+
+async def test_another_replica_goes_on_where_a_crash_ended_a_walk(region, replica, other):
+    walk = ScriptedWalk(region, steps=10, step_ms=RENEWED_AFTER_MS)
+    await _delete_tables(region, replica, 2)
+    walk.crash_at = 6
+    with pytest.raises(Crash):
+        await replica.reclaimer.run()
+    await other.reclaimer.run()
+    assert len(walk.asked) == 6
+    region.clock.advance(LEASE_MS)
+    await other.reclaimer.run()
+    cursors = [cursor for _, cursor in walk.asked]
+    assert cursors == [None, *"12345", *"6789"]
+    await other.reclaimer.run()
+    assert len(walk.asked) == 10
+
+
+@pytest.mark.parametrize("steps", range(40))
+async def test_wherever_reclaiming_crashes_another_replica_completes_it(region, replica, steps):
+    await _delete_tables(region, replica, 3)
+    crashing = region.replica(steps_to_crash=steps)
+    with suppress(Crash):
+        await _go_on(region, crashing)
+    survivor = region.replica()
+    await survivor.reclaimer.run()
+    region.clock.advance(LEASE_MS)
+    await _go_on(region, survivor)
+    assert await _nothing_is_left(region)
+
+
+async def test_two_replicas_that_both_believe_to_hold_the_lease_harm_nothing(region, replica, other):
+    kept = await replica.keyspace(await replica.create("kept"))
+    await region.memory.entries.put(kept, "k", Entry(b"1", None))
+    used = region.memory.entries.used_bytes
+    await _delete_tables(region, replica, 3, entries=700)
+    region.faults.gate.clear()
+    stopped = asyncio.create_task(replica.reclaimer.run())
+    while not region.faults.count("read"):  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(0)
+    region.faults.gate.set()
+    while not region.faults.count("purge"):  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(0)
+    region.faults.gate.clear()
+    while region.faults.count("purge") < 2:  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(0.001)
+    region.faults.gate.set()
+    await other.reclaimer.run()
+    region.clock.advance(LEASE_MS)
+    await asyncio.gather(stopped, other.reclaimer.run())
+    await replica.reclaimer.run()
+    await _go_on(region, other)
+    assert region.memory.entries.used_bytes == used
+    assert await region.record_names("reclaim/") == []
+
+
+async def test_who_has_lost_the_lease_ends_its_walk(region, replica, other):
+    walk = ScriptedWalk(region, steps=9, step_ms=RENEWED_AFTER_MS)
+    await _delete_tables(region, replica, 1)
+    running = asyncio.create_task(replica.reclaimer.run())
+    await walk.begun.wait()
+    await region.memory.records.swap(
+        "lease/reclaiming", b"{", (await region.memory.records.read("lease/reclaiming")).version
+    )
+    await running
+    assert len(walk.asked) < 3
+    await other.reclaimer.run()
+    region.clock.advance(LEASE_MS)
+    await other.reclaimer.run()
+    assert len(walk.asked) >= 9
+
+
+async def test_a_walk_that_the_store_failed_goes_on_in_the_next_round(region, replica):
+    await _delete_tables(region, replica, 2)
+    region.faults.fail = {"purge"}
+    await replica.reclaimer.run()
+    assert region.memory.entries.used_bytes > 0
+    region.faults.fail.clear()
+    await replica.reclaimer.run()
+    assert region.memory.entries.used_bytes == 0
+
+
+async def test_an_intent_that_was_written_anew_during_a_walk_is_not_taken_for_purged(region, replica):
+    walk = ScriptedWalk(region, steps=3)
+    (keyspace,) = await _delete_tables(region, replica, 1)
+    running = asyncio.create_task(replica.reclaimer.run())
+    await walk.begun.wait()
+    name = reclaim_name(keyspace)
+    version = (await region.memory.records.read(name)).version
+    await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), version)
+    await running
+    assert len(walk.asked) == 6
+
+
+@pytest.mark.virtual_time
+async def test_a_walk_takes_no_more_commands_in_a_second_than_it_may(region, replica):
+    await _delete_tables(region, replica, 2, entries=4000)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await replica.reclaimer.run()
+    assert replica.reclaimer.deleted == 8000
+    assert loop.time() - began >= 8000 / COMMANDS_PER_SECOND
+
+
+async def test_at_rest_nothing_is_asked_for_an_hour(region, replica):
+    await _delete_tables(region, replica, 1)
+    await _go_on(region, replica)
+    assert await _nothing_is_left(region)
+    assert replica.reclaimer.pause_seconds == HOUR_SECONDS
+    assert replica.reclaimer.pending == 0
+
+
+async def test_the_feed_tells_every_replica_that_a_table_was_deleted(region, replica, other):
+    woken = []
+    await other.feed.follow()
+    other.feed.on_intent = lambda: woken.append(1)
+    await replica.create()
+    await other.feed.follow()
+    assert woken == []
+    await replica.directory.delete_table(SHOP, "sessions")
+    await other.feed.follow()
+    assert woken == [1]

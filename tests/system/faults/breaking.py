@@ -1,0 +1,132 @@
+"""Promises of the directory, each broken on purpose: the simulation has to notice every one of them."""
+
+from backends.errors import BackendUnavailable
+from gateway.directory.bindings import CachedBindings
+from gateway.directory.changes import Change
+from gateway.directory.documents import AppDocuments
+from gateway.directory.feed import FeedFollower
+from gateway.directory.freshness import Freshness
+from gateway.directory.intents import Intents
+from gateway.directory.lease import Lease
+from gateway.directory.lookups import Lookups
+from gateway.directory.pages import DirectoryPages
+from gateway.directory.records import LEASE, AppRecord
+from gateway.directory.side_records import SideRecords
+from tests.system.faults.simulation.records import StoreRecords
+
+_swap, _announce, _settle, _changes = (
+    Change._swap,
+    SideRecords.announce,
+    SideRecords.settle,
+    StoreRecords.changes,
+)
+
+
+def _fail_whatever_was_sent(self, error):
+    return error
+
+
+async def _believe_in_a_lost_reply(self, record, changed):
+    try:
+        return await _swap(self, record, changed)
+    except BackendUnavailable:
+        return changed
+
+
+def _forget_what_was_sent(self, record, now):
+    self._sent.clear()
+
+
+async def _hear_nothing(self):
+    self._bindings.confirm(self._now_ms(), is_complete=True)
+
+
+async def _never_admit_a_gap(self, position):
+    told = await _changes(self, position)
+    return type(told)(told.names, told.position, is_complete=position is not None)
+
+
+def _trust_a_silent_feed(self, cached):
+    return cached.is_vouched_for and cached.epoch == self._epoch
+
+
+def _outlive_any_outage(self, cached):
+    self.expire(cached)
+    return cached.vouched_for_ms > 0
+
+
+def _overlook_declarations(self, binding):
+    return binding
+
+
+async def _stop_at_what_is_corrupt(self, found):
+    decode = self._corrupt.decode
+    return [each if not hasattr(each, "version") else decode(name, each, AppRecord) for name, each in found]
+
+
+async def _understand_or_give_up(self, name, record):
+    return await self._decoded(name, record)
+
+
+async def _drop_after_one_purge(self, name, version):
+    record = await self._records.read(name)
+    await self._swap(name, record, None)
+
+
+async def _leave_what_is_corrupt(self, name, record):
+    """It is nobody's."""
+
+
+async def _wait_for_the_holder(self):
+    record = await self._records.read(LEASE)
+    return record is not None and not self._is_own(record)
+
+
+async def _announce_no_intents(self, tokens, doomed_tables):
+    await _announce(self, tokens, set())
+
+
+async def _announce_no_pointers(self, tokens, doomed_tables):
+    await _announce(self, set(), doomed_tables)
+
+
+async def _swap_whatever_is_there(self, name, document, expected):
+    record = await self._inner.read(name)
+    expected = None if record is None else record.version
+    return await _store_swap(self, name, document, expected)
+
+
+_store_swap = StoreRecords.swap
+
+
+def _overtake_no_lookup(self, environment):
+    """Lookups in flight are cached."""
+
+
+def _keep_bindings(self, environment):
+    """What was changed here stays in use."""
+
+
+BROKEN = {
+    "a lost reply counts as a refusal": (Change, "_failure", _fail_whatever_was_sent),
+    "a lost reply counts as done": (Change, "_swap", _believe_in_a_lost_reply),
+    "a change without a reply is made anew": (Change, "_judge_sent", _forget_what_was_sent),
+    "a swap replaces whatever is there": (StoreRecords, "swap", _swap_whatever_is_there),
+    "announcements are dropped": (FeedFollower, "follow", _hear_nothing),
+    "a feed that was cut short is taken for complete": (StoreRecords, "changes", _never_admit_a_gap),
+    "a silent feed is trusted": (Freshness, "is_fresh", _trust_a_silent_feed),
+    "a binding outlives any outage": (Freshness, "outlives_outage", _outlive_any_outage),
+    "a change leaves the bindings of its own replica": (CachedBindings, "invalidate", _keep_bindings),
+    "a change leaves lookups in flight": (Lookups, "note_change", _overtake_no_lookup),
+    "a declaration leaves managed tokens": (CachedBindings, "_unless_void", _overlook_declarations),
+    "a corrupt record stops a list": (DirectoryPages, "_readable", _stop_at_what_is_corrupt),
+    "a corrupt app cannot be removed": (AppDocuments, "_salvaged", _understand_or_give_up),
+    "a corrupt intent is left": (Intents, "_write_anew", _leave_what_is_corrupt),
+    "a deleted table is purged once": (Intents, "note_purged", _drop_after_one_purge),
+    "a lease is never taken over": (Lease, "is_elsewhere", _wait_for_the_holder),
+    "an intent is written after the table is gone": (SideRecords, "announce", _announce_no_intents),
+    "a token has no pointer": (SideRecords, "announce", _announce_no_pointers),
+}
+
+RARE = {"a change leaves lookups in flight"}
+"""It takes hundreds of seeds until a lookup is under way at that very moment."""

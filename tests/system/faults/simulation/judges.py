@@ -1,0 +1,138 @@
+"""The judges of a simulated directory: each holds what was answered against what was true in the store."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gateway.domain.model import Environment
+from tests.support.wire import WireReply
+from tests.system.faults.simulation.contact import Contact
+from tests.system.faults.simulation.ledger import Ledger, Status
+from tests.system.faults.simulation.operators import DONE, LIST_LIMIT, REFUSED, Change
+from tests.system.faults.simulation.records import StoreRecords
+from tests.system.faults.simulation.tenants import (
+    CACHE_SECONDS,
+    STALE_SECONDS,
+    Issued,
+    is_declared_active,
+)
+
+RETRY_SECONDS = 1.0
+"""For so long a binding is used without asking again once asking has failed, and a corrupt record counts."""
+
+LOOKUP_SECONDS = 2.0
+"""The longest that a lookup may have been under way when a call joined it."""
+
+GRANTED = {"rate_limited", "quota_unavailable", "storage_unavailable"}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One call: when it was sent, up to when its replica had to know the store, and the answer."""
+
+    token: Issued
+    contact: Contact
+    sent: float
+    answered: float
+    known_until: float
+    reply: WireReply
+
+    @property
+    def status(self) -> Status | None:
+        """What the answer says of the token; None: nothing."""
+        if self.reply.status == 200 or self.reply.error in GRANTED:
+            return Status.ACTIVE
+        codes = {
+            "invalid_token": Status.VOID,
+            "binding_inactive": Status.INACTIVE,
+            "auth_unavailable": Status.UNREADABLE,
+        }
+        return codes.get(self.reply.error)
+
+    def was_looked_up_in_vain(self, since: float) -> bool:
+        """Whether one of the token's two records could not be read."""
+        names = (f"token/{self.token.sha256}", f"app/{self.token.environment}")
+        return any(self.contact.has_failed_since(since, f"read {name}") for name in names)
+
+    @property
+    def earliest(self) -> float:
+        """How old what it relies on may be: two seconds and the trouble, and never more than the cache time.
+
+        More than that is for a replica that has just asked the store in vain.
+        """
+        memory = CACHE_SECONDS
+        if self.was_looked_up_in_vain(self.sent - RETRY_SECONDS):
+            memory += max(STALE_SECONDS)
+        return max(self.known_until, self.sent - memory)
+
+
+def judge_token(ledger: Ledger, call: Answered, is_declared: set[bool]) -> str | None:
+    """What is wrong with the answer to a token, if anything is. `is_declared`: its app, on that replica."""
+    if call.token.is_declared:
+        in_file = Status.ACTIVE if is_declared_active(call.token.environment) else Status.INACTIVE
+        possible = {in_file if each else Status.VOID for each in is_declared}
+    else:
+        possible = ledger.statuses(call.token, call.earliest, call.answered)
+        if is_declared == {True}:
+            possible &= {Status.UNREADABLE}
+        if True in is_declared:
+            possible.add(Status.VOID)
+        possible |= ledger.statuses(call.token, call.sent - RETRY_SECONDS, call.sent) & {Status.UNREADABLE}
+    if call.was_looked_up_in_vain(call.sent - LOOKUP_SECONDS):
+        possible.add(Status.UNREADABLE)
+    if call.status in possible or call.reply.error == "shutting_down":
+        return None
+    names = sorted(status.value for status in possible)
+    told = f"{call.reply.status} {call.reply.error}"
+    return f"{told} for a token of {call.token.environment} that was {' or '.join(names)}"
+
+
+def judge_value(ledger: Ledger, call: Answered, owner: Issued | None) -> str | None:
+    """What a table gives was put there, under this token or another one of the same table."""
+    if owner is None or call.token == owner:
+        return None
+    tables = [each.sha256 if each.is_declared else ledger.table_of(each) for each in (owner, call.token)]
+    if tables[0] == tables[1]:
+        return None
+    return f"a token of {call.token.environment} was given what was put under another table's"
+
+
+def judge_change(ledger: Ledger, change: Change) -> str | None:
+    """What an operator is told the moment it is told."""
+    if change.outcome != DONE:
+        return None
+    versions = ledger.between(change.environment, change.sent, change.answered)
+    if change.action == "remove":
+        return None if any(not each.is_there for each in versions) else "an app was not removed"
+    if change.token is not None:
+        is_there = any(change.token.sha256 in each.tables for each in versions)
+        return None if is_there else f"{change.action}: the token that it gave was never in force"
+    return None
+
+
+def judge_list(
+    ledger: Ledger, apps: Sequence[Environment], reply: WireReply, sent: float, *, has_failed: bool
+) -> str | None:
+    """A list has all apps whose records could be read all the while, whatever others are."""
+    if reply.status != 200:
+        return None if has_failed else f"a list was refused: {reply.status} {reply.error}"
+    listed = [f"{each['app_id']}/{each['env_id']}" for each in reply.json]
+    for environment in apps:
+        versions = ledger.between(environment, sent, float("inf"))
+        name = f"{environment.app}/{environment.env}"
+        is_due = len(listed) < LIST_LIMIT or name < listed[-1]
+        if is_due and name not in listed and all(each.is_readable and each.is_there for each in versions):
+            return f"a list lacks {environment}"
+    return None
+
+
+def judge_changes(records: StoreRecords, changes: list[Change]) -> Iterator[str]:
+    """In the end: what was done was applied once, what was refused not, what is unknown once at the most."""
+    applied = dict.fromkeys(changes, 0)
+    for swap in records.swaps:
+        if isinstance(swap.cause, Change) and swap.name.startswith("app/"):
+            applied[swap.cause] += 1
+    for change, times in applied.items():
+        least = int(change.outcome == DONE and change.action != "remove")
+        if not least <= times <= int(change.outcome != REFUSED):
+            what = f"{change.action} of {change.environment}"
+            yield f"{what} is {change.outcome}, and was applied {times} times"

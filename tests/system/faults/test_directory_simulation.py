@@ -1,0 +1,82 @@
+"""Whole regions of managed apps in no time. `KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D175).
+
+Operators change apps at any replica while replies are lost, replicas are cut off, crash in the midst of a
+change and are replaced, apps are declared and not any more, records are corrupted, the feed of changes is cut
+short. Callers try every token that was ever issued, everywhere. The judges know what the store held when.
+"""
+
+import functools
+import logging
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.evidence import note_statuses
+from tests.system.faults.breaking import BROKEN, RARE
+from tests.system.faults.simulation import running
+from tests.system.faults.simulation.directories import Directories
+from tests.system.faults.simulation.running import Summary, first_wrong, in_processes
+
+COMMAND = "KVS_SEED={} python -m pytest tests/system/faults/test_directory_simulation.py -k any_seed"
+SMALL, REGION = 5, 100_000
+"""Apps in the directory."""
+
+
+def simulate(seed: int, apps: int = SMALL) -> Directories:
+    return running.simulate(functools.partial(Directories, seed, apps), seed)
+
+
+simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
+
+
+@pytest.fixture(autouse=True)
+def _loud_again():
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
+    happened = sum((summary[1] for summary in summaries), Counter())
+    statuses = sum((summary[2] for summary in summaries), Counter())
+    note_statuses(statuses, faults=happened, tried=len(seeds))
+    assert [fault for summary in summaries for fault in summary[0]] == []
+    if len(seeds) > 10:
+        assert min(statuses[status] for status in (200, 201, 204, 401, 403, 404, 409, 503, 0)) > 0
+        assert len(happened) == 10
+
+
+def test_no_promise_of_the_directory_is_broken_by_any_seed():
+    only = os.environ.get("KVS_SEED")
+    seeds = range(80) if only is None else [int(only)]
+    assert_nothing_is_wrong(seeds, [simulate_all(seeds)])
+
+
+def test_no_promise_is_broken_in_a_region_of_100_000_apps():
+    in_a_region = functools.partial(simulate, apps=REGION)
+    assert_nothing_is_wrong(range(3), [running.simulate_all(in_a_region, COMMAND, range(3))])
+
+
+@pytest.mark.heavy
+def test_no_promise_of_the_directory_is_broken_by_ten_thousand_seeds():
+    seeds = range(int(os.environ.get("KVS_SEEDS", "10000")))
+    assert_nothing_is_wrong(seeds, in_processes(simulate_all, seeds))
+
+
+def test_a_seed_brings_the_same_again():
+    logging.disable()
+    assert simulate(7).trace == simulate(7).trace
+    assert simulate(7).trace != simulate(8).trace
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "broken"),
+    [
+        pytest.param(*each, id=name, marks=[pytest.mark.heavy] * (name in RARE))
+        for name, each in BROKEN.items()
+    ],
+)
+def test_a_broken_promise_of_the_directory_is_noticed(monkeypatch, where, what, broken):
+    monkeypatch.setattr(where, what, broken)
+    assert first_wrong(simulate_all, range(1000)) != []
