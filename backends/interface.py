@@ -163,6 +163,10 @@ class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Keys whose values are well-formed and yet impossible, and why."""
         yield from ()
 
+    def mistakes_of_files(self) -> Iterator[tuple[str, str]]:
+        """Keys that name files which cannot be used, and why."""
+        yield from ()
+
 
 class StoreWarning(StrEnum):
     """What a store's own settings endanger, though it answers."""

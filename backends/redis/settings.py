@@ -44,11 +44,13 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
         if not url.is_tls:
             yield from ((name, "is for a url that begins with rediss") for name in given)
             return
-        if self.ca_file is not None and not _is_authority(self.ca_file):
-            yield "ca_file", "names a file that cannot be read, or holds no certificate"
         if (self.certificate is None) != (self.key is None):
             yield "certificate" if self.key is None else "key", "needs the other one of certificate and key"
-        elif self.certificate is not None and not _is_pair(self.certificate, self.key):
+
+    def mistakes_of_files(self) -> Iterator[tuple[str, str]]:
+        if self.ca_file is not None and not _is_authority(self.ca_file):
+            yield "ca_file", "names a file that cannot be read, or holds no certificate"
+        if self.certificate is not None and self.key is not None and not _is_pair(self.certificate, self.key):
             yield "certificate", "does not name a certificate to whose unencrypted key `key` leads, in PEM"
 
     def tls_context(self) -> ssl.SSLContext:

@@ -18,11 +18,15 @@ def parse_arguments(argv: list[str], environ: Mapping[str, str]) -> argparse.Nam
     shown = json.dumps({"version": __version__})
     parser.add_argument("--version", action="version", version=shown, help="print the version")
     commands = Commands(parser, "command")
-    for name, text in (
-        ("serve", "run the gateway"),
-        ("check", "report every mistake in a configuration"),
-    ):
-        commands.add(name, text).add_argument("--config", required=True, metavar="FILE")
+    serve = commands.add("serve", "run the gateway")
+    check = commands.add("check", "report every mistake in a configuration")
+    for command in (serve, check):
+        command.add_argument("--config", required=True, metavar="FILE")
+    check.add_argument(
+        "--without-files",
+        action="store_true",
+        help="where the secrets and certificates that it names are not",
+    )
     commands.add("version", "print the version")
     shared = _shared(environ)
     whoami = commands.add("whoami", "show whose control token this is, and what it may do", shared)

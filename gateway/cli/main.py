@@ -5,8 +5,8 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvloop
@@ -18,9 +18,8 @@ from gateway.cli.calling import CommandFailed, Exit
 from gateway.cli.formats import failing_line, is_sourced
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
-from gateway.config.loading import ConfigurationFile
+from gateway.config.loading import ConfigurationFile, load
 from gateway.config.problems import InvalidConfiguration
-from gateway.config.settings import Settings
 from gateway.observability.logs import configure_logging
 from gateway.replica.reload import FileWatch
 from gateway.replica.run import CannotListen, serve
@@ -54,7 +53,9 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "version":
             return json.dumps({"version": __version__})
         case "check":
-            _load(ConfigurationFile(Path(arguments.config), environ))
+            file = Path(arguments.config)
+            with _checking(file):
+                load(file, environ, with_files=not arguments.without_files)
             return json.dumps({"ok": True})
         case "serve":
             _serve(ConfigurationFile(Path(arguments.config), environ))
@@ -65,9 +66,10 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
             return run_management(arguments, environ)
 
 
-def _load(file: ConfigurationFile) -> Settings:
+@contextmanager
+def _checking(file: object) -> Iterator[None]:
     try:
-        return file.load()
+        yield
     except InvalidConfiguration as error:
         raise CommandFailed(
             Exit.INVALID, "invalid_configuration", config=str(file), problems=error.report
@@ -76,7 +78,8 @@ def _load(file: ConfigurationFile) -> Settings:
 
 def _serve(file: ConfigurationFile) -> None:
     gc.disable()  # until all is made that stays (D130)
-    settings = _load(file)
+    with _checking(file):
+        settings = file.load()
     configure_logging(settings.logging.level)
 
     def announce(urls: Mapping[str, str]) -> None:

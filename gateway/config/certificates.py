@@ -57,6 +57,8 @@ def server_context(tls: TlsSettings, path: str) -> ssl.SSLContext:
 
 def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
     """Note why the files cannot be used."""
+    if not problems.with_files:
+        return
     unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]
     for key in unreadable:
         problems.add(f"{path}.{key}", "names a file that cannot be read")

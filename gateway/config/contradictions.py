@@ -73,7 +73,8 @@ def _check_limits(settings: Settings, problems: Problems) -> None:
 def _check_stores(settings: Settings, problems: Problems) -> None:
     for section, store in (("store", settings.store), ("counters", settings.counters)):
         if store is not None:
-            for key, text in store.mistakes():
+            of_files = store.mistakes_of_files() if problems.with_files else ()
+            for key, text in (*store.mistakes(), *of_files):
                 problems.add(f"{section}.{key}", text)
 
 

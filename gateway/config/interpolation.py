@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,17 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
         return default
 
     resolved = _VARIABLE.sub(value_of, text)
+    if resolved.startswith(_FILE) and not problems.with_files:
+        problems.excuse(path)
+        return Interpolated(_stand_in(resolved))
     if resolved.startswith(_FILE):
         return Interpolated(_read(Path(resolved.removeprefix(_FILE)), path, outside.read, problems))
     return text if resolved == text else Interpolated(resolved)
+
+
+def _stand_in(name: str) -> str:
+    """What may be a secret of any kind; another one for each file, as no two tokens may be the same."""
+    return sha256(name.encode()).hexdigest()
 
 
 def _is_text(value: str) -> bool:

@@ -22,21 +22,26 @@ Marks = dict[Path, tuple[int, int, int] | None]
 """For each file the time of its last change, its size and its inode; None if it cannot be seen."""
 
 
-def load(file: Path, environ: Mapping[str, str], read: Read = read_text) -> Settings:
+def load(
+    file: Path, environ: Mapping[str, str], read: Read = read_text, *, with_files: bool = True
+) -> Settings:
     """The settings in a YAML file. Raises InvalidConfiguration with every problem."""
     try:
         text = read(file)
     except (OSError, ValueError):
         raise InvalidConfiguration([Problem("(file)", "cannot be read")]) from None
-    return parse(text, environ, read)
+    return parse(text, environ, read, with_files=with_files)
 
 
-def parse(text: str, environ: Mapping[str, str], read: Read = read_text) -> Settings:
+def parse(
+    text: str, environ: Mapping[str, str], read: Read = read_text, *, with_files: bool = True
+) -> Settings:
     """The settings in a YAML text; `read` reads the files that it names.
 
-    Raises InvalidConfiguration with every problem.
+    Raises InvalidConfiguration with every problem; without files, with every one that shows without them, and
+    the settings are of no other use then.
     """
-    problems = Problems()
+    problems = Problems(with_files=with_files)
     try:
         tree = _spell_off(interpolate(read_yaml(text), "", Outside(environ, read), problems))
         settings = decode(Settings, tree, "", problems)
@@ -55,7 +60,7 @@ def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems
         settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
     if settings is None:
         return
-    contradictions = Problems()
+    contradictions = Problems(with_files=problems.with_files)
     find_contradictions(settings, contradictions)
     misshapen = {problem.section for problem in problems.found}
     problems.found += [problem for problem in contradictions.found if problem.section not in misshapen]

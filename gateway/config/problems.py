@@ -33,10 +33,16 @@ def repeats(values: Sequence[Hashable]) -> list[int]:
 
 
 class Problems:
-    """Collects mistakes, so that all are reported together."""
+    """Collects mistakes, so that all are reported together. Without files, those of files are none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_files: bool = True) -> None:
         self.found: list[Problem] = []
+        self.with_files = with_files
+        self._excused: set[str] = set()
+
+    def excuse(self, path: str) -> None:
+        """Report nothing at this path: what is to stand there is not known."""
+        self._excused.add(path)
 
     def add(self, path: str, problem: str) -> None:
         """Note a mistake."""
@@ -46,7 +52,8 @@ class Problems:
         """Raise InvalidConfiguration with the first mistake at each path, in the order of the paths."""
         first: dict[str, Problem] = {}
         for problem in self.found:
-            first.setdefault(problem.path, problem)
+            if problem.path not in self._excused:
+                first.setdefault(problem.path, problem)
         if first:
             raise InvalidConfiguration(sorted(first.values()))
 

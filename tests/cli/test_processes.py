@@ -131,3 +131,11 @@ def test_an_output_that_cannot_be_written_is_exit_1_with_json():
         )
     assert done.returncode == 1
     assert json.loads(done.stderr)["error"] == "cannot_write_output"
+
+
+def test_a_file_is_checked_without_the_secrets_that_it_names(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text('region: x\ncontrol: {tokens: ["file:/nowhere/token"]}\n')
+    assert _run("check", "--config", str(file)).returncode == 4
+    done = _run("check", "--config", str(file), "--without-files")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
