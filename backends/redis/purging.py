@@ -17,8 +17,8 @@ from backends.redis.topology import Topology
 _UNLINK = prepare("UNLINK", None)
 _INFO = pack("INFO", "server")
 
-SCANNED_PER_STEP = 500
-"""Holds a server for well below a millisecond."""
+SCANNED_PER_STEP = 250
+"""Holds a server for about 0.1 ms, and this loop for about as long."""
 
 UNLINKED_AT_ONCE = 100
 _FIRST = "0"
