@@ -8,6 +8,7 @@ management    commands that manage apps, tables and credentials
 listener      the control listener as they ask it
 formats       variables of functions, ready to source or to apply
 unknown       what to do when a command cannot say whether it was applied
+development   the command that runs a gateway for development
 usage         the command that reports usage
 prometheus    Prometheus as the archive that usage is read from
 """

@@ -27,6 +27,7 @@ def parse_arguments(argv: list[str], environ: Mapping[str, str]) -> argparse.Nam
         action="store_true",
         help="where the secrets and certificates that it names are not",
     )
+    _add_dev(commands.add("dev", "run a gateway for development, on memory and without any file"))
     commands.add("version", "print the version")
     shared = _shared(environ)
     whoami = commands.add("whoami", "show whose control token this is, and what it may do", shared)
@@ -37,6 +38,20 @@ def parse_arguments(argv: list[str], environ: Mapping[str, str]) -> argparse.Nam
     _add_credentials(commands.group("credentials"), shared)
     _add_usage(commands.add("usage", "report what tenants used in a period, from Prometheus"))
     return parser.parse_args(argv)
+
+
+def _add_dev(parser: Parser) -> None:
+    parser.add_argument("--unsigned", action="store_true", help="take calls without a signature, too")
+    parser.add_argument(
+        "--port",
+        type=int,
+        choices=range(1, 65_536),
+        metavar="N",
+        help="of the data listener; the other listeners then take free ones",
+    )
+    parser.add_argument(
+        "--print-config", action="store_true", help="print the configuration that it runs on, with every key"
+    )
 
 
 def _shared(environ: Mapping[str, str]) -> Parser:

@@ -5,7 +5,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,11 +15,13 @@ from gateway import __version__
 from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.development import EXAMPLE, DevelopmentFile, what_to_export
 from gateway.cli.formats import failing_line, is_sourced
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
 from gateway.config.loading import ConfigurationFile, load
 from gateway.config.problems import InvalidConfiguration
+from gateway.config.settings import Settings
 from gateway.observability.logs import configure_logging
 from gateway.replica.reload import FileWatch
 from gateway.replica.run import CannotListen, serve
@@ -53,12 +55,17 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
         case "version":
             return json.dumps({"version": __version__})
         case "check":
-            file = Path(arguments.config)
-            with _checking(file):
-                load(file, environ, with_files=not arguments.without_files)
+            with _checking(arguments.config):
+                load(Path(arguments.config), environ, with_files=not arguments.without_files)
             return json.dumps({"ok": True})
         case "serve":
-            _serve(ConfigurationFile(Path(arguments.config), environ))
+            _serve(ConfigurationFile(Path(arguments.config), environ), _listening)
+            return ""
+        case "dev":
+            if arguments.print_config:
+                return EXAMPLE.read_text(encoding="utf-8")
+            file = DevelopmentFile(port=arguments.port, is_signed=not arguments.unsigned)
+            _serve(file, what_to_export)
             return ""
         case "usage":
             return run_usage(arguments, environ)
@@ -76,14 +83,19 @@ def _checking(file: object) -> Iterator[None]:
         ) from None
 
 
-def _serve(file: ConfigurationFile) -> None:
+def _listening(_settings: Settings, urls: Mapping[str, str]) -> str:
+    return json.dumps({"listening": urls})
+
+
+def _serve(file: ConfigurationFile, told: Callable[[Settings, Mapping[str, str]], str]) -> None:
+    """Run a replica until its end; `told` makes of settings and listeners what is printed at the start."""
     gc.disable()  # until all is made that stays (D130)
     with _checking(file):
         settings = file.load()
     configure_logging(settings.logging.level)
 
     def announce(urls: Mapping[str, str]) -> None:
-        print(json.dumps({"listening": urls}), flush=True)
+        print(told(settings, urls), flush=True)
 
     async def run() -> None:
         app = await build_app(settings)

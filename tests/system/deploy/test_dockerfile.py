@@ -67,7 +67,15 @@ def test_the_label_states_this_version():
 
 
 @pytest.mark.parametrize(
-    "path", ["gateway/__init__.py", "backends/redis/url.py", "pyproject.toml", "setup.cfg", "README.md"]
+    "path",
+    [
+        "gateway/__init__.py",
+        "backends/redis/url.py",
+        "pyproject.toml",
+        "setup.cfg",
+        "README.md",
+        "config.example.yaml",
+    ],
 )
 def test_what_the_wheel_is_made_of_is_given_to_the_build(path):
     assert is_admitted(PurePosixPath(path))

@@ -1,0 +1,71 @@
+"""`kvs-gateway dev`: a whole gateway on memory, on the example configuration, which is in the package."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+import gateway.config
+from gateway.cli.formats import shell_lines
+from gateway.config.loading import ConfigurationFile
+from gateway.config.settings import ListenSettings, Settings
+from gateway.controlplane.runtime import runtime_of
+
+EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
+"""A link to `config.example.yaml` in the repository, a file in the package."""
+
+_HEAD = """# A gateway for development, on memory: Ctrl-C ends it, and nothing is kept.
+# For a shell beside it, with your app or with commands of kvs-gateway:
+"""
+_SIGNED = (
+    ' --aws-sigv4 aws:amz:$SERVICE_KVS_REGION:execute-api --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
+)
+_TRIED = """# curl{signed} \\
+#   -H "Content-Type: application/json" -H "X-KVS-Authorization: Bearer ${token}" \\
+#   -d '{{"key": "greeting", "value": "hello"}}' $SERVICE_KVS_URL/v1/put"""
+
+
+class DevelopmentFile(ConfigurationFile):
+    """The example, with its own secrets whatever the environment holds: they are printed."""
+
+    def __init__(self, *, port: int | None, is_signed: bool) -> None:
+        super().__init__(EXAMPLE, {})
+        self._port = port
+        self._is_signed = is_signed
+
+    def load(self) -> Settings:
+        """The settings; on another port than the example's the other listeners take free ones."""
+        settings = super().load()
+        if self._port is not None:
+            listen, public_url = _moved(settings.listen, self._port)
+            settings = msgspec.structs.replace(settings, listen=listen, public_url=public_url)
+        if not self._is_signed:
+            signature = msgspec.structs.replace(settings.signature, mode="off")
+            settings = msgspec.structs.replace(settings, signature=signature)
+        return settings
+
+
+def _moved(listen: ListenSettings, port: int) -> tuple[ListenSettings, str]:
+    data = msgspec.structs.replace(listen.data, port=port)
+    ops, control = (msgspec.structs.replace(each, port=0) for each in (listen.ops, listen.control))
+    moved = msgspec.structs.replace(listen, data=data, ops=ops, control=control)
+    return moved, f"http://{data.host}:{port}"
+
+
+def what_to_export(settings: Settings, urls: Mapping[str, str]) -> str:
+    """Lines for a shell: the variables of an app, of its caller and of the command line."""
+    runtime, (table, *_) = runtime_of(settings), settings.apps[0].tables
+    variables = runtime.variables(table.name, table.token or "")
+    lines = []
+    if settings.signature.mode == "required":
+        caller = settings.signature.credentials.static[0]
+        variables |= {
+            "AWS_ACCESS_KEY_ID": caller.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": caller.secret_access_key,
+        }
+        lines.append("unset AWS_PROFILE AWS_SESSION_TOKEN")
+    bearer = settings.control.bearers[0]
+    variables |= {"KVS_CONTROL_URL": urls["control"], "KVS_CONTROL_TOKEN": bearer.token}
+    signed = _SIGNED if settings.signature.mode == "required" else ""
+    tried = _TRIED.format(signed=signed, token=runtime.token_variable(table.name))
+    return "\n".join([_HEAD + "\n".join([*lines, shell_lines(variables)]), tried])
