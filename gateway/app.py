@@ -20,7 +20,7 @@ from backends.settings import StoreSettings
 from gateway.config.apps import declared_apps
 from gateway.config.settings import CredentialsListener, EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
-from gateway.controlplane.callers import CallerCalls, control_tokens_of
+from gateway.controlplane.callers import CallerCalls, callers_of
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.lists import ListCalls
@@ -40,7 +40,9 @@ from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
+from gateway.http.fetching import fetch_keys
 from gateway.http.service import Service
+from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
 from gateway.observability.directory import watch_directory
 from gateway.observability.metrics import ServiceMetrics
@@ -56,7 +58,7 @@ from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
 from gateway.opsplane.handler import OpsHandler
 from gateway.opsplane.health import Health
-from gateway.replica.background import dropping_idle_rows, health_checks, tending
+from gateway.replica.background import dropping_idle_rows, fetching_keys, health_checks, tending
 from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Part, Prepared, Reload
@@ -122,8 +124,9 @@ async def build_app(
             health_checks(ops.health),
             *tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
+            fetching_keys(control.issuers),
         ],
-        resources=[*stores.backends, *optional],
+        resources=[*stores.backends, *optional, control.issuers],
     )
     parts: list[Part] = [data, control, credentials, certificates]
     reload = Reload(settings, parts, stores, metrics=metrics, clock=clock)
@@ -206,21 +209,23 @@ class ControlPlane:
             *self.credentials.routes,
             *CallerCalls().routes,
         ]
-        if not settings.control.tokens:
+        if not settings.control.tokens and not settings.control.oidc:
             log.warning("control.tokens is empty: the control plane refuses every call")
-        self.handler = ControlHandler(
-            tokens=control_tokens_of(settings.control), routes=routes, settings=shared.edge
-        )
+        self.issuers = Issuers(fetch_keys, clock)
+        callers = callers_of(settings.control, self.issuers, clock)
+        self.issuers.use(callers.web_tokens.keys)
+        self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge)
         self.service = Service(self.handler.handle, shared.edge, clock)
         shared.metrics.watch_all(catalogue.CONTROL_REQUESTS, lambda: self.handler.counted)
 
     def prepare(self, settings: Settings) -> Prepared:
-        """Control tokens, the issuer of credentials, and declared apps."""
+        """Who may call, the issuer of credentials, and declared apps."""
         issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
-        tokens, places = control_tokens_of(settings.control), places_of(settings)
+        callers, places = callers_of(settings.control, self.issuers, self._clock), places_of(settings)
 
         def apply() -> None:
-            self.handler.tokens, self.lists.places = tokens, places
+            self.handler.callers, self.lists.places = callers, places
+            self.issuers.use(callers.web_tokens.keys)
             self.credentials.issuer = issuer
             self.directory.declare(declared)
 

@@ -1,13 +1,14 @@
 """Mistakes that no single key can tell: values that are fine alone and wrong together."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from gateway.config.apps import check_apps
 from gateway.config.callers import check_callers
 from gateway.config.certificates import check_certificate
 from gateway.config.dangers import check_dangers
-from gateway.config.problems import Problems
-from gateway.config.settings import Settings
+from gateway.config.problems import Problems, repeats
+from gateway.config.settings import Settings, is_url
 from gateway.config.workloads import check_workloads
 from gateway.domain.rules import BEARER_TOKEN
 
@@ -43,6 +44,7 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
     for name, tls in listen.tls.items():
         check_certificate(tls, f"listen.{name}.tls", problems)
     _check_bearers(settings, problems)
+    _check_issuers(settings, problems)
 
 
 def _check_bearers(settings: Settings, problems: Problems) -> None:
@@ -59,6 +61,15 @@ def _check_bearers(settings: Settings, problems: Problems) -> None:
             problems.add(path, "is the token of another entry")
         names.add(bearer.name)
         tokens.add(bearer.token)
+
+
+def _check_issuers(settings: Settings, problems: Problems) -> None:
+    issuers = settings.control.oidc
+    for index in repeats([each.issuer for each in issuers]):
+        problems.add(f"control.oidc[{index}].issuer", "is given more than once")
+    for index, each in enumerate(issuers):
+        if problems.with_files and not is_url(each.jwks) and not Path(each.jwks).is_file():
+            problems.add(f"control.oidc[{index}].jwks", "names a file that cannot be read")
 
 
 def _check_limits(settings: Settings, problems: Problems) -> None:

@@ -27,6 +27,7 @@ PUBLISHED = frozenset({
 _PUBLISHED_SHA256 = frozenset(sha256(secret.encode()).hexdigest() for secret in PUBLISHED)
 
 _IS_PUBLISHED = "is a published development value, for loopback listeners only"
+_IS_FETCHED_IN_THE_CLEAR = "is fetched in the clear, and others could send keys of their own"
 _IS_SHORT = f"is shorter than {SECRET_CHARACTERS} characters"
 
 
@@ -84,6 +85,9 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"control.tokens[{index}]", _IS_PUBLISHED
         if len(bearer.token) < SECRET_CHARACTERS:
             yield f"control.tokens[{index}]", _IS_SHORT
+    for index, issuer in enumerate(settings.control.oidc):
+        if issuer.jwks.startswith("http://"):
+            yield f"control.oidc[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
 
 
 def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -100,10 +104,7 @@ def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
             if len(each.token) < SECRET_CHARACTERS:
                 yield f"workloads[{index}].tokens[{place}].token", _IS_SHORT
         if workloads.jwks is not None and workloads.jwks.startswith("http://"):
-            yield (
-                f"workloads[{index}].jwks",
-                "is fetched in the clear, and others could send keys of their own",
-            )
+            yield f"workloads[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
 
 
 def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -141,9 +141,9 @@ def _named_in(settings: Settings) -> Iterator[Path]:
     """Files that the settings name and others read: the listener, the stores."""
     for tls in settings.listen.tls.values():
         yield from (Path(tls.certificate), Path(tls.key))
-    for workloads in settings.workloads:
-        if workloads.jwks is not None and not is_url(workloads.jwks):
-            yield Path(workloads.jwks)
+    for jwks in [each.jwks for each in settings.workloads] + [each.jwks for each in settings.control.oidc]:
+        if jwks is not None and not is_url(jwks):
+            yield Path(jwks)
     for store in (settings.store, settings.counters):
         if isinstance(store, RedisSettings):
             files = (store.ca_file, store.certificate, store.key)

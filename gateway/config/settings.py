@@ -114,8 +114,26 @@ class ControlToken(Section, frozen=True):
     apps: list[ScopePattern] = field(default_factory=list)
 
 
+class IdentityRule(Section, frozen=True):
+    """What those are granted of whom a claim has a value, alone or in a list."""
+
+    claim: Claim
+    value: Claim
+    allow: Literal["all"] | Annotated[list[Permission], Meta(min_length=1)]
+    orgs: list[ScopePattern] = field(default_factory=list)
+    apps: list[ScopePattern] = field(default_factory=list)
+
+
+class OidcIssuer(Section, frozen=True):
+    issuer: Claim
+    audience: Claim
+    jwks: Text
+    rules: list[IdentityRule] = field(default_factory=list)
+
+
 class ControlSettings(Section, frozen=True):
     tokens: list[Text | ControlToken] = field(default_factory=list)
+    oidc: list[OidcIssuer] = field(default_factory=list)
     allow_insecure: bool = False
 
     @property

@@ -35,7 +35,7 @@ from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
-from gateway.identity.control_tokens import ControlTokens
+from gateway.identity.callers import Callers
 from gateway.identity.permissions import Identity
 from gateway.observability.logs import LogThrottle, describe_exception, report_exception
 
@@ -53,10 +53,10 @@ OTHER = "other"
 
 
 class ControlHandler:
-    """Serves `routes` to the bearers of `tokens`, as far as they may. `counted` is by action and outcome."""
+    """Serves `routes` to `callers`, as far as they may. `counted` are requests by action and outcome."""
 
-    def __init__(self, *, tokens: ControlTokens, routes: Routes, settings: EdgeSettings) -> None:
-        self.tokens = tokens
+    def __init__(self, *, callers: Callers, routes: Routes, settings: EdgeSettings) -> None:
+        self.callers = callers
         self.router = Router(routes)
         self._settings = settings
         self.bodies = BodySlots(settings.max_in_flight)
@@ -84,7 +84,7 @@ class ControlHandler:
         return Response(asked.answer)
 
     async def _answer(self, request: Request, asked: "_Asked") -> Answer:
-        asked.caller = caller = self._authenticate(request.headers)
+        asked.caller = caller = await self._authenticate(request.headers)
         asked.action = OTHER
         match = self.router.find(request.method, request.target.decode("latin-1"))
         asked.action, asked.is_change = match.action.name, request.method != "GET"
@@ -114,23 +114,26 @@ class ControlHandler:
         if asked.outcome == "refused" and asked.answer.status < 500 and self._refusals.admits():
             log.warning("a control request was refused", extra={"fields": {**told, **who}})
 
-    def _authenticate(self, headers: Headers) -> Identity:
-        """The bearer of the token that was sent (D36). Raises MissingToken and InvalidToken."""
+    async def _authenticate(self, headers: Headers) -> Identity:
+        """Who sent a token (D36). Raises MissingToken, InvalidToken and KeysUnavailable."""
         field = headers.get(b"authorization")
         if not field:
             raise MissingToken("Authorization: missing, it carries Bearer and a control token")
         scheme, _, token = field.partition(b" ")
-        caller = self.tokens.find(token.strip())
         if scheme.lower() != b"bearer" or b"authorization" in headers.repeated:
             raise InvalidToken("Authorization: not Bearer and one control token")
+        caller = await self.callers.identify(token.strip())
         if caller is None:
             raise InvalidToken(_explain_token(token.strip()))
         return caller
 
 
 def _explain_token(token: bytes) -> str:
-    is_table_token = token.startswith(b"kvs_")
-    return "a table token manages nothing" if is_table_token else "no such control token"
+    if token.startswith(b"kvs_"):
+        return "a table token manages nothing"
+    if token.startswith(b"eyJ"):
+        return "a JWT that proves nothing here: check iss, aud, sub, exp, nbf, alg and the signature"
+    return "no such control token"
 
 
 class _Asked:

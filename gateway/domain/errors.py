@@ -157,6 +157,10 @@ class Overloaded(
 ): ...
 class ShuttingDown(Unavailable, code="shutting_down", detail="this replica ends; another one serves"): ...
 
+class KeysUnavailable(
+    Unavailable, code="auth_unavailable",
+    detail="the keys of the token's issuer cannot be had",
+): ...
 class ChangeUnknown(
     Unavailable, code="auth_unavailable",
     detail="it is not known whether the change was applied; it can be repeated safely",

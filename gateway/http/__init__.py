@@ -9,5 +9,6 @@ deadline      what a connection waits for has to come in time
 places        who may stay connected, and who loses its place to a new connection
 service       what all connections of one listener share, and how many there may be
 listener      a listening socket: opened, closed to new connections, closed for good
+fetching      what lies at a URL or in a file that others write to
 handover      leaving a port to the replicas that share it
 """

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from backends.background import Background
 from backends.errors import BackendError
 from gateway.directory.parts import DirectoryParts
+from gateway.identity.issuers import Issuers
 from gateway.observability.logs import describe_exception, report_exception
 from gateway.observability.usage import Usage
 from gateway.opsplane.health import Health
@@ -18,6 +19,7 @@ Start = Callable[[], Background]
 _HEALTH_SECONDS = 1.0
 _FEED_SECONDS = 1.0
 _AGREE_SECONDS = 15.0
+_KEYS_SECONDS = 10.0
 _LOOK_SECONDS = 60.0
 _RECLAIM_REST_SECONDS = 0.5
 
@@ -35,6 +37,11 @@ def report(error: Exception) -> None:
 def health_checks(health: Health) -> Start:
     """Ping every store."""
     return every(_HEALTH_SECONDS, health.check)
+
+
+def fetching_keys(issuers: Issuers) -> Start:
+    """Fetch the keys of issuers that are due."""
+    return every(_KEYS_SECONDS, issuers.refresh)
 
 
 def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:

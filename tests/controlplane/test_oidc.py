@@ -1,0 +1,111 @@
+"""People on the control plane: rules from claims to permissions, an issuer that is down, a reload."""
+
+import json
+
+import pytest
+
+from gateway.observability.logs import JsonFormatter
+from tests.controlplane.paths import APPS, BLOG
+from tests.identity.issuer import AUDIENCE, ISSUER, issuing, token
+from tests.replica.watched import watching
+from tests.support.config import CONTROL_TOKEN
+from tests.support.gateway import run_gateway
+
+RULES = [
+    {"claim": "groups", "value": "shop", "allow": ["read", "tables"], "orgs": ["acme"], "apps": ["shop*"]},
+    {"claim": "groups", "value": "ops", "allow": ["read"]},
+    {"claim": "email", "value": "ada@example.com", "allow": ["apps"], "orgs": ["acme"], "apps": ["blog"]},
+]
+
+
+def trusting(server, rules=RULES, **fields):
+    entry = {"issuer": ISSUER, "audience": AUDIENCE, "jwks": server.url, "rules": rules, **fields}
+    return {"tokens": [CONTROL_TOKEN], "oidc": [entry], "allow_insecure": True}
+
+
+@pytest.fixture
+async def issuer():
+    async with issuing() as server:
+        yield server
+
+
+@pytest.fixture
+async def gateway(issuer):
+    async with run_gateway({"control": trusting(issuer)}) as gateway:
+        yield gateway
+
+
+async def ask(gateway, method, path, body=None, **claims):
+    sent = token(gateway.clock, **claims)
+    return await gateway.manage(method, path, body, token=sent.decode())
+
+
+async def test_rules_that_match_are_granted_side_by_side(gateway):
+    who = (await ask(gateway, "GET", "/v1/whoami", groups=["shop", "ops"], email="eve@example.com")).json
+    assert (who["name"], who["issuer"], who["allow"]) == ("ada", ISSUER, ["read", "tables"])
+    assert who["grants"] == [
+        {"allow": ["read", "tables"], "orgs": ["acme"], "apps": ["shop*"]},
+        {"allow": ["read"], "orgs": [], "apps": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    "claims", [{}, {"groups": ["other"]}, {"groups": {"shop": 1}}, {"groups": "shop,ops"}]
+)
+async def test_who_matches_no_rule_may_only_ask_who_it_is(gateway, claims):
+    assert (await ask(gateway, "GET", "/v1/whoami", **claims)).json["allow"] == []
+    assert (await ask(gateway, "GET", APPS, **claims)).error == "not_allowed"
+
+
+async def test_a_person_does_what_a_rule_allows_where_it_allows_it(gateway, caplog):
+    caplog.clear()
+    email = {"email": "ada@example.com"}
+    assert (await ask(gateway, "PUT", BLOG, {"type": "api"}, **email)).status == 201
+    assert (await ask(gateway, "PUT", f"{APPS}/shop2", {"type": "api"}, **email)).status == 403
+    assert (await ask(gateway, "GET", APPS, groups="ops")).status == 200
+    lines = [json.loads(JsonFormatter().format(each)) for each in caplog.records if each.name == "kvs.audit"]
+    assert [(line["actor"], line["issuer"], line["outcome"]) for line in lines] == [
+        ("ada", ISSUER, "done"),
+        ("ada", ISSUER, "refused"),
+    ]
+
+
+async def test_a_token_for_somebody_else_is_401_and_control_tokens_work_beside(gateway):
+    reply = await ask(gateway, "GET", APPS, aud="other")
+    assert (reply.status, reply.error) == (401, "invalid_token")
+    assert "JWT" in reply.headers["x-kvs-error-detail"]
+    assert (await ask(gateway, "GET", APPS, exp=1)).error == "invalid_token"
+    assert (await gateway.manage("GET", APPS)).status == 200
+
+
+async def test_no_line_holds_a_token(gateway, caplog):
+    for claims in ({"groups": ["ops"]}, {"aud": "other"}):
+        sent = token(gateway.clock, **claims).decode()
+        await gateway.manage("PUT", BLOG, {"type": "api"}, token=sent)
+        written = "\n".join(f"{JsonFormatter().format(record)} {vars(record)}" for record in caplog.records)
+        assert sent not in written
+        assert sent.rpartition(".")[2] not in written
+
+
+async def test_while_the_issuer_was_never_reached_its_tokens_are_503_and_control_tokens_work(issuer):
+    issuer.misbehave = "hangs up"
+    async with run_gateway({"control": trusting(issuer)}) as gateway:
+        reply = await ask(gateway, "GET", APPS, groups=["ops"])
+        assert (reply.status, reply.error, reply.headers["Retry-After"]) == (503, "auth_unavailable", "1")
+        assert "issuer" in reply.headers["x-kvs-error-detail"]
+        assert (await gateway.manage("GET", APPS)).status == 200
+        issuer.misbehave = None
+        gateway.clock.advance(10_000)
+        assert (await ask(gateway, "GET", APPS, groups=["ops"])).status == 200
+
+
+async def test_a_reload_replaces_rules_at_once_and_keeps_the_keys_of_an_issuer_that_is_down(issuer, tmp_path):
+    async with watching(tmp_path, control=trusting(issuer)) as watched:
+        gateway = watched.gateway
+        assert (await ask(gateway, "GET", APPS, groups=["ops"])).status == 200
+        issuer.misbehave = "hangs up"
+        await watched.reload(control=trusting(issuer, [{"claim": "groups", "value": "new", "allow": "all"}]))
+        assert (await ask(gateway, "GET", APPS, groups=["ops"])).status == 403
+        assert (await ask(gateway, "GET", APPS, groups=["new"])).status == 200
+        await watched.reload(control={"tokens": [CONTROL_TOKEN]})
+        assert (await ask(gateway, "GET", APPS, groups=["new"])).status == 401

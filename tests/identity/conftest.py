@@ -1,0 +1,40 @@
+"""A clock, an issuer that listens, and tokens verified with its keys."""
+
+import pytest
+import uvloop
+
+from gateway.http.fetching import fetch_keys
+from gateway.identity.issuers import IssuerKeys
+from gateway.identity.web_tokens import TrustedIssuer, WebTokens
+from tests.identity.issuer import AUDIENCE, ISSUER, issuing
+from tests.support.clock import FakeClock
+from tests.support.virtual_time import VirtualTimeLoop
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def issuer():
+    async with issuing() as server:
+        yield server
+
+
+@pytest.fixture
+async def keys(issuer, clock):
+    keys = IssuerKeys(issuer.url, fetch_keys, clock)
+    yield keys
+    await keys.close()
+
+
+@pytest.fixture
+def tokens(keys, clock):
+    """Verified, a token stands for its claims."""
+    return WebTokens({ISSUER: TrustedIssuer(ISSUER, AUDIENCE, keys)}, lambda claims: claims, clock)
+
+
+def pytest_asyncio_loop_factories(config, item):
+    """The loop that it is deployed on, but where clocks hurry."""
+    return {"loop": VirtualTimeLoop if item.get_closest_marker("virtual_time") else uvloop.new_event_loop}

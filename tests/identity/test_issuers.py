@@ -1,0 +1,167 @@
+"""How keys come from an issuer that may be down, slow, or hostile."""
+
+import asyncio
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from gateway.domain.errors import KeysUnavailable
+from gateway.http.fetching import fetch_keys
+from gateway.identity import issuers
+from gateway.identity.issuers import IssuerKeys, Issuers
+from gateway.identity.keys import MOST_BYTES
+from tests.identity.issuer import ALL, PRIVATE, jwks, shown, token
+from tests.support.wire import until
+
+NEW = rsa.generate_private_key(65537, 2048)
+
+
+async def test_keys_are_fetched_once_for_many_who_wait(tokens, issuer, clock):
+    sent = [token(clock, jti=str(number)) for number in range(50)]
+    assert all(await asyncio.gather(*(tokens.verify(each) for each in sent)))
+    assert issuer.asked == 1
+
+
+async def test_a_new_key_is_fetched_when_it_is_first_used_but_not_within_10_seconds(keys, issuer, clock):
+    assert await keys.find("RS256", "RS256")
+    issuer.body = jwks(shown(NEW, "new"))
+    clock.advance(9_999)
+    assert await keys.find("new", "RS256") is None
+    clock.advance(1)
+    assert await keys.find("new", "RS256")
+    assert issuer.asked == 2
+
+
+async def test_a_million_unknown_key_ids_are_one_fetch_in_10_seconds_and_no_memory(keys, issuer, clock):
+    assert await keys.find("RS256", "RS256")
+    before = len(keys.keys)
+    for number in range(1_000_000):
+        assert await keys.find(f"unknown-{number}", "RS256") is None
+    assert (issuer.asked, len(keys.keys)) == (1, before)
+    clock.advance(10_000)
+    for number in range(100):
+        assert await keys.find(f"unknown-{number}", "RS256") is None
+    assert issuer.asked == 2
+
+
+@pytest.mark.parametrize("misbehave", ["silent", "drips", "100 MB", "hangs up"])
+async def test_known_keys_outlive_an_issuer_that_misbehaves(keys, issuer, clock, misbehave, monkeypatch):
+    assert await keys.find("RS256", "RS256")
+    issuer.misbehave = misbehave
+    monkeypatch.setattr(issuers, "WAIT_SECONDS", 0.05)
+    clock.advance(300_000)
+    with pytest.raises(KeysUnavailable):
+        await keys.find("new", "RS256")
+    assert await keys.find("RS256", "RS256")
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("misbehave", ["silent", "drips"])
+async def test_a_request_waits_no_longer_than_2_seconds(keys, issuer, misbehave):
+    issuer.misbehave = misbehave
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(KeysUnavailable):
+        await keys.find("RS256", "RS256")
+    assert loop.time() - began < 2.5
+
+
+@pytest.mark.virtual_time
+async def test_a_fetch_that_takes_longer_than_10_seconds_ends_and_the_next_one_gets_the_keys(
+    keys, issuer, clock
+):
+    issuer.misbehave = "drips"
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await keys.refresh()
+    assert 9 < loop.time() - began < 12
+    issuer.misbehave = None
+    clock.advance(10_000)
+    assert await keys.find("RS256", "RS256")
+
+
+async def test_of_100_mb_a_bounded_part_is_read(keys, issuer, caplog):
+    issuer.misbehave = "100 MB"
+    await keys.refresh()
+    (line,) = [record.fields for record in caplog.records if record.name == "kvs.identity"]
+    assert line["problem"] == f"the answer has more than {MOST_BYTES} bytes"
+
+
+STRANGE = [b"", b"{}", b"[]", b"null", b'{"keys": {}}', b'{"keys": 1}', b"\xff", b"[" * 5000, b"<html>"]
+
+
+@pytest.mark.parametrize("body", STRANGE, ids=lambda body: repr(body[:12]))
+async def test_what_is_no_jwks_replaces_no_keys(keys, issuer, clock, body):
+    await keys.refresh()
+    issuer.body = body
+    clock.advance(300_000)
+    await keys.refresh()
+    assert await keys.find("RS256", "RS256")
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "500 Oops", "302 Found", "204 No Content"])
+async def test_no_answer_but_200_is_taken_and_no_redirection_followed(keys, issuer, status):
+    issuer.status = status
+    with pytest.raises(KeysUnavailable):
+        await keys.find("RS256", "RS256")
+    assert issuer.asked == 1
+
+
+async def test_a_key_that_the_issuer_withdrew_ends_its_tokens_within_5_minutes(tokens, keys, issuer, clock):
+    sent = token(clock, exp=4_000_000_000)
+    assert await tokens.verify(sent)
+    issuer.body = jwks(shown(NEW, "new"))
+    clock.advance(299_999)
+    await keys.refresh()
+    assert await tokens.verify(sent)
+    clock.advance(1)
+    await keys.refresh()
+    assert await tokens.verify(sent) is None
+
+
+async def test_after_a_failure_the_next_fetch_is_10_seconds_later(keys, issuer, clock):
+    issuer.status = "500 Oops"
+    await keys.refresh()
+    clock.advance(9_999)
+    await keys.refresh()
+    assert issuer.asked == 1
+    issuer.status = "200 OK"
+    clock.advance(1)
+    await keys.refresh()
+    assert await keys.find("EdDSA", "EdDSA")
+
+
+async def test_keys_come_from_a_file_too_and_new_ones_when_they_are_used(tmp_path, clock):
+    file = tmp_path / "jwks.json"
+    file.write_bytes(ALL)
+    keys = IssuerKeys(str(file), fetch_keys, clock)
+    assert await keys.find("ES256", "ES256")
+    file.write_bytes(jwks(shown(NEW, "new")))
+    clock.advance(10_000)
+    assert await keys.find("new", "RS256")
+    file.unlink()
+    clock.advance(300_000)
+    await keys.refresh()
+    assert await keys.find("new", "RS256")
+
+
+async def test_a_place_that_stays_in_use_keeps_its_keys(issuer, clock):
+    every = Issuers(fetch_keys, clock)
+    kept = every.keys_at(issuer.url)
+    every.use([kept])
+    await every.refresh()
+    assert every.keys_at(issuer.url) is kept
+    every.use([])
+    assert every.keys_at(issuer.url) is not kept
+    assert PRIVATE
+
+
+async def test_closing_ends_a_fetch(issuer, clock):
+    every = Issuers(fetch_keys, clock)
+    keys = every.keys_at(issuer.url)
+    every.use([keys])
+    issuer.misbehave = "silent"
+    refreshing = asyncio.create_task(every.refresh())
+    await until(lambda: issuer.asked)
+    await every.close()
+    await refreshing
