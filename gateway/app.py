@@ -125,8 +125,9 @@ async def build_app(
             *tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
             fetching_keys(control.issuers),
+            fetching_keys(credentials.issuers),
         ],
-        resources=[*stores.backends, *optional, control.issuers],
+        resources=[*stores.backends, *optional, control.issuers, credentials.issuers],
     )
     parts: list[Part] = [data, control, credentials, certificates]
     reload = Reload(settings, parts, stores, metrics=metrics, clock=clock)
@@ -239,7 +240,10 @@ class CredentialsPlane:
         settings, clock = shared.settings, shared.clock
         listener = settings.listen.credentials or CredentialsListener()
         self._clock = clock
-        self._exchange = Exchange(Workloads(settings.workloads), issuer_of(settings.signature, clock))
+        self.issuers = Issuers(fetch_keys, clock)
+        workloads = Workloads(settings.workloads, self.issuers, clock)
+        self.issuers.use(workloads.keys)
+        self._exchange = Exchange(workloads, issuer_of(settings.signature, clock))
         if settings.listen.credentials and not settings.workloads:
             log.warning("workloads is empty: the credentials listener refuses every request")
         self.handler = CredentialsHandler(
@@ -254,9 +258,11 @@ class CredentialsPlane:
 
     def prepare(self, settings: Settings) -> Prepared:
         """Workloads, and what they may be given."""
-        workloads, issuer = Workloads(settings.workloads), issuer_of(settings.signature, self._clock)
+        workloads = Workloads(settings.workloads, self.issuers, self._clock)
+        issuer = issuer_of(settings.signature, self._clock)
 
         def apply() -> None:
+            self.issuers.use(workloads.keys)
             self._exchange.workloads, self._exchange.issuer = workloads, issuer
 
         return Prepared(apply)

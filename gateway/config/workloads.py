@@ -1,9 +1,10 @@
 """Contradictions in `workloads`: identities that nobody vouches for, or that stand twice."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from gateway.config.problems import Problems, repeats
-from gateway.config.settings import Settings, WorkloadPlace, WorkloadSettings
+from gateway.config.settings import Settings, WorkloadPlace, WorkloadSettings, is_url
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.domain.rules import BEARER_TOKEN
 
@@ -41,8 +42,15 @@ def _check_issuer(workloads: WorkloadSettings, path: str, problems: Problems) ->
     for key in _OF_AN_ISSUER:
         if key not in given:
             problems.add(f"{path}.{key}", "is required")
+    if workloads.jwks is not None:
+        _check_keys(workloads.jwks, f"{path}.jwks", problems)
     for index in repeats([each.subject for each in workloads.subjects]):
         problems.add(f"{path}.subjects[{index}].subject", "is given more than once")
+
+
+def _check_keys(jwks: str, path: str, problems: Problems) -> None:
+    if not is_url(jwks) and not Path(jwks).is_file():
+        problems.add(path, "is neither a URL nor a file that can be read")
 
 
 def _tokens(settings: Settings) -> Iterator[tuple[str, str]]:

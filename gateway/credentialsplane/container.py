@@ -24,7 +24,7 @@ class Container:
 
     async def answer(self, request: Request, asked: Asked) -> Answer:
         """Raises WorkloadRefusal."""
-        workload = await self._exchange.workloads.find(_token_in(request.headers))
+        workload = await self._exchange.workloads.find(token_in(request.headers))
         issued = self._exchange.issue(asked.of(workload), self._exchange.lifetime_seconds(None))
         asked.issued(issued)
         body = {
@@ -40,8 +40,10 @@ class Container:
         return refuse(refusal)
 
 
-def _token_in(headers: Headers) -> bytes:
-    field = headers.get(b"authorization")
-    if not field or b"authorization" in headers.repeated:
+def token_in(headers: Headers) -> bytes:
+    """The token that was sent, never empty. Raises InvalidIdentity."""
+    field = headers.get(b"authorization", b"")
+    token = field[len(_SCHEME) :].strip() if field[: len(_SCHEME)].lower() == _SCHEME else field
+    if not token or b"authorization" in headers.repeated:
         raise InvalidIdentity
-    return field[len(_SCHEME) :].strip() if field[: len(_SCHEME)].lower() == _SCHEME else field
+    return token

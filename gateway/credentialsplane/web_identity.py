@@ -1,5 +1,7 @@
 """`POST /`, as the SDKs ask where AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ENDPOINT_URL_STS are set."""
 
+from msgspec.structs import replace
+
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
 from gateway.credentialsplane.exchange import Exchange
@@ -47,7 +49,11 @@ class WebIdentity:
             case _:
                 return refuse(refusal)
         body = sts.refused(code, refusal.message or "", is_ours=status >= 500, request_id=request.id)
-        return _answer(status, body, request, code=refusal.code)
+        answer = _answer(status, body, request, code=refusal.code)
+        if refusal.retry_after_seconds is None:
+            return answer
+        retry_after = ("Retry-After", str(refusal.retry_after_seconds))
+        return replace(answer, fields=(*answer.fields, retry_after))
 
 
 def _answer(status: int, body: bytes, request: Request, code: str | None = None) -> Answer:

@@ -2,11 +2,18 @@
 
 import pytest
 
-from tests.credentialsplane.workloads import configured
+from tests.credentialsplane.workloads import configured, vouched
 from tests.support.gateway import run_gateway
 
 
 @pytest.fixture
 async def fetching():
     async with run_gateway(configured()) as running:
+        yield running
+
+
+@pytest.fixture
+async def trusting(tmp_path):
+    """With an issuer, too."""
+    async with run_gateway(vouched(tmp_path)) as running:
         yield running

@@ -1,7 +1,12 @@
 """Workloads as tests configure them, and what they fetch."""
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
 
+from tests.identity.issuer import ALL, AUDIENCE, ISSUER, token
+from tests.support.clock import FakeClock
 from tests.support.config import ROLE
 from tests.support.gateway import Gateway, Reply
 from tests.support.signing import Signer
@@ -9,6 +14,8 @@ from tests.support.signing import Signer
 SHOP = {"org": "acme", "app": "shop", "env": "production"}
 TOKEN = "test-workload-token"
 OTHER_ROLE = "arn:aws:iam::123456789012:role/managed-app-other"
+SUBJECT = "system:serviceaccount:shop:api"
+NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/"
 CONTAINER = "/v1/credentials/container"
 
 
@@ -26,3 +33,41 @@ async def fetch(gateway: Gateway, token: str | None = TOKEN) -> Reply:
 def signer_of(fetched: Reply) -> Signer:
     given = fetched.json
     return Signer(given["AccessKeyId"], given["SecretAccessKey"], given["Token"])
+
+
+def vouch(subject: str = SUBJECT, clock: FakeClock | None = None, **changes: Any) -> str:
+    """A token of the issuer for a service account."""
+    return token(clock or FakeClock(), "ES256", sub=subject, **changes).decode()
+
+
+def vouched(folder: Path, *subjects: dict[str, Any], **listener: Any) -> dict[str, Any]:
+    """The listener, with an issuer whose keys are in a file."""
+    (folder / "keys.json").write_bytes(ALL)
+    own = {"subject": SUBJECT, "role": ROLE, **SHOP}
+    trusted = {"issuer": ISSUER, "audience": AUDIENCE, "jwks": str(folder / "keys.json")}
+    tokens = {"tokens": [{"token": TOKEN, "role": ROLE, **SHOP}]}
+    return configured({**trusted, "subjects": [own, *subjects]}, tokens, **listener)
+
+
+async def assume(gateway: Gateway, token: str, *, query: str = "", **changes: str | None) -> Reply:
+    """Ask as STS is asked; a parameter that is None is left out."""
+    form = {
+        "Action": "AssumeRoleWithWebIdentity",
+        "Version": "2011-06-15",
+        "RoleArn": ROLE,
+        "RoleSessionName": "session-1",
+        "WebIdentityToken": token,
+    } | changes
+    content = urlencode({name: value for name, value in form.items() if value is not None}).encode()
+    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    return await gateway.fetch("POST", f"/{query}", content, headers)
+
+
+def found(reply: Reply, *names: str) -> list[str | None]:
+    """The texts of the elements with these names, wherever they are."""
+    root = ET.fromstring(reply.body)
+    return [root.findtext(f".//{{{NAMESPACE}}}{name}") for name in names]
+
+
+def signer_in(reply: Reply) -> Signer:
+    return Signer(*found(reply, "AccessKeyId", "SecretAccessKey", "SessionToken"))

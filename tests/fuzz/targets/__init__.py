@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.fuzz.targets.calls import body, control, session, signature, token
 from tests.fuzz.targets.configuration import configuration, redis_url
+from tests.fuzz.targets.credentials import container, web_identity
 from tests.fuzz.targets.stores import dynamodb, redis, redis_discovery
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -18,6 +19,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     for target in (
         body,
         configuration,
+        container,
         control,
         dynamodb,
         redis,
@@ -26,5 +28,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         session,
         signature,
         token,
+        web_identity,
     )
 }
