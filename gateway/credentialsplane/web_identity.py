@@ -1,7 +1,5 @@
 """`POST /`, as the SDKs ask where AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ENDPOINT_URL_STS are set."""
 
-from msgspec.structs import replace
-
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
 from gateway.credentialsplane.exchange import Exchange
@@ -49,13 +47,12 @@ class WebIdentity:
             case _:
                 return refuse(refusal)
         body = sts.refused(code, refusal.message or "", is_ours=status >= 500, request_id=request.id)
-        answer = _answer(status, body, request, code=refusal.code)
-        if refusal.retry_after_seconds is None:
-            return answer
-        retry_after = ("Retry-After", str(refusal.retry_after_seconds))
-        return replace(answer, fields=(*answer.fields, retry_after))
+        return _answer(status, body, request, refuse(refusal))
 
 
-def _answer(status: int, body: bytes, request: Request, code: str | None = None) -> Answer:
-    fields = (("x-amzn-RequestId", request.id),)
-    return Answer(status, body, code=code, fields=fields, content_type=_CONTENT_TYPE)
+def _answer(status: int, body: bytes, request: Request, refused: Answer | None = None) -> Answer:
+    """In STS' form; of what is refused the code and the fields are as everywhere."""
+    own = (("x-amzn-RequestId", request.id),)
+    if refused is None:
+        return Answer(status, body, fields=own, content_type=_CONTENT_TYPE)
+    return Answer(status, body, code=refused.code, fields=own + refused.fields, content_type=_CONTENT_TYPE)

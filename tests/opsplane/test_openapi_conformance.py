@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
+from tests.credentialsplane.workloads import TOKEN, configured
 from tests.opsplane.openapi import DOCUMENT
 from tests.support.config import BASE, CONTROL_TOKEN, TABLE_TOKEN, merged
 from tests.support.process import GatewayProcess
@@ -60,6 +61,14 @@ class Signed(requests.auth.AuthBase):
         return request
 
 
+class Workload(requests.auth.AuthBase):
+    """Sends a workload's token."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = TOKEN
+        return request
+
+
 class Operator(requests.auth.AuthBase):
     """Sends the control token."""
 
@@ -71,6 +80,7 @@ class Operator(requests.auth.AuthBase):
 @pytest.fixture(scope="module")
 def urls(tmp_path_factory):
     config = merged(BASE, {"rate_limit": {"requests_per_minute": 1_000_000_000}})
+    config = merged(config, configured(requests_per_minute_per_address=1_000_000_000))
     with GatewayProcess(config, tmp_path_factory.mktemp("gateway")) as process:
         yield process.urls
         assert "Traceback" not in process.log.read_text()
@@ -86,6 +96,12 @@ def test_the_data_plane_answers_as_documented(case, urls):
 @FEW
 def test_the_control_plane_answers_as_documented(case, urls):
     case.call_and_validate(base_url=urls["control"], auth=Operator(), checks=PROMISES)
+
+
+@API.include(tag="credentials").parametrize()
+@FEW
+def test_the_credentials_listener_answers_as_documented(case, urls):
+    case.call_and_validate(base_url=urls["credentials"], auth=Workload(), checks=PROMISES)
 
 
 @API.include(tag="data").parametrize()
