@@ -70,10 +70,14 @@ class EntryStore(Protocol):
 
 
 class Charge(Struct, frozen=True, gc=False):
-    """A counter's verdict, and how long its window stays open (1 or more milliseconds)."""
+    """A counter's verdict, and how long its window stays open (1 or more milliseconds).
+
+    `remaining` is what the limit still admits in this window, this charge counted.
+    """
 
     admitted: bool
     closes_in_ms: int
+    remaining: int = 0
 
 
 class WindowCounter(Protocol):

@@ -62,9 +62,9 @@ class DynamoWindowCounter:
                 return window
             if window is not None and _is_open(window, now_ms, window_ms):
                 if int(window.charges) >= limit:
-                    return _charge(window, now_ms, window_ms, admitted=False)
+                    return _charge(window, limit, now_ms, window_ms, admitted=False)
             elif await self._open(bucket, window, now_ms + window_ms):
-                return Charge(admitted=True, closes_in_ms=window_ms)
+                return Charge(admitted=True, closes_in_ms=window_ms, remaining=limit - 1)
         raise BackendUnavailable("the window keeps changing")
 
     async def _count(self, bucket: str, limit: int, now_ms: int, window_ms: int) -> Charge | _Window | None:
@@ -84,7 +84,8 @@ class DynamoWindowCounter:
             output = await self._client.call(Action.UPDATE, request)
         except ConditionFailed as failed:
             return None if failed.item is None else decode(failed.item, _Window)
-        return _charge(decode(output, UpdateItemOutput[_Window]).attributes, now_ms, window_ms, admitted=True)
+        window = decode(output, UpdateItemOutput[_Window]).attributes
+        return _charge(window, limit, now_ms, window_ms, admitted=True)
 
     async def _open(self, bucket: str, closed: _Window | None, closes_at_ms: int) -> bool:
         """Open a window with its first charge, unless another replica was first."""
@@ -122,6 +123,7 @@ def _is_open(window: _Window, now_ms: int, window_ms: int) -> bool:
     return 0 < int(window.closes_at_ms) - now_ms <= 2 * window_ms
 
 
-def _charge(window: _Window, now_ms: int, window_ms: int, *, admitted: bool) -> Charge:
+def _charge(window: _Window, limit: int, now_ms: int, window_ms: int, *, admitted: bool) -> Charge:
     """The end is as another replica's clock saw it; no window is longer than `window_ms` by ours."""
-    return Charge(admitted, max(1, min(int(window.closes_at_ms) - now_ms, window_ms)))
+    closes_in_ms = max(1, min(int(window.closes_at_ms) - now_ms, window_ms))
+    return Charge(admitted, closes_in_ms, max(limit - int(window.charges), 0))

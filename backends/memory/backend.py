@@ -65,10 +65,11 @@ class MemoryWindowCounter:
         window = self._windows.get(bucket)
         if window is None or window.closes_at_ms <= now_ms:
             window = self._open(bucket, now_ms, window_ms)
-        admitted = window.charges < limit
-        if admitted:
-            window.charges += 1
-        return Charge(admitted, window.closes_at_ms - now_ms)
+        closes_in_ms = window.closes_at_ms - now_ms
+        if window.charges >= limit:
+            return Charge(admitted=False, closes_in_ms=closes_in_ms)
+        window.charges += 1
+        return Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=limit - window.charges)
 
     def _open(self, bucket: str, now_ms: int, window_ms: int) -> _Window:
         while self._closing and self._closing[0][0] <= now_ms:

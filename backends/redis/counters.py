@@ -13,8 +13,8 @@ from backends.redis.topology import Script, Topology
 
 def _charge_of(reply: Reply) -> Charge:
     match reply:
-        case [0 | 1 as admitted, int(closes_in_ms)]:
-            return Charge(admitted == 1, max(closes_in_ms, 1))
+        case [0 | 1 as admitted, int(closes_in_ms), int(remaining)]:
+            return Charge(admitted == 1, max(closes_in_ms, 1), remaining)
     raise BackendUnavailable(NOT_REDIS)
 
 
@@ -22,21 +22,20 @@ _CHARGE = Script(
     """
 local charges = tonumber(redis.call('GETEX', KEYS[1]) or 0)
 local closes_in_ms = redis.call('PTTL', KEYS[1]) + 1
-local admitted = 0
+local admitted, remaining = 0, 0
 if not charges or charges < tonumber(ARGV[1]) then
-    redis.call('INCR', KEYS[1])
-    admitted = 1
+    admitted, remaining = 1, ARGV[1] - redis.call('INCR', KEYS[1])
 end
 if closes_in_ms < 1 then
     closes_in_ms = tonumber(ARGV[2])
     redis.call('PEXPIRE', KEYS[1], closes_in_ms - 1)
 end
-return {admitted, closes_in_ms}
+return {admitted, closes_in_ms, remaining}
 """,
     arguments=2,
     result_of=_charge_of,
 )
-"""Charges a window, and tells how long it stays open (D93).
+"""Charges a window, and tells how long it stays open and what it still admits (D93).
 
 Redis runs a script as one step, so that the decision and the count cannot be separated by another replica's
 charge: exactly `limit` charges are admitted, and a refused one changes nothing.

@@ -215,6 +215,7 @@ class SignatureSettings(Section, frozen=True):
 class RateLimitSettings(Section, frozen=True):
     requests_per_minute: CallsPerMinute = 600
     on_failure: Literal["refuse", "allow"] = "refuse"
+    headers: bool = False
 
 
 class DirectorySettings(Section, frozen=True):

@@ -55,7 +55,7 @@ def token_policy(settings: Settings, bindings: Bindings) -> TableTokenPolicy:
 
 def rate_limit(settings: Settings, counters: WindowCounter, clock: Clock) -> RateLimiter:
     """The exact limit, which refuses or admits while its counters are unavailable."""
-    strict = ExactRateLimiter(counters, clock.monotonic_ms)
+    strict = ExactRateLimiter(counters, clock.monotonic_ms, tells=settings.rate_limit.headers)
     return LenientRateLimiter(strict) if settings.rate_limit.on_failure == "allow" else strict
 
 

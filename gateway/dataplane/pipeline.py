@@ -66,7 +66,7 @@ class Pipeline:
         answer = _CUT_SHORT
         remarks = Remarks()
         try:
-            await self._rate_limit.charge(grant)
+            remarks.standing = await self._rate_limit.charge(grant)
             request = parse(call, self._limits, remarks)
             outcome = await self._executor.execute(metered, request)
             answer = render(outcome)

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gateway.domain.errors import MethodNotAllowed, Refusal, SignatureRefusal
-from gateway.domain.model import Deleted, Found, Missing, Outcome, Remarks, Stored, UsageOutcome
+from gateway.domain.errors import MethodNotAllowed, RateLimited, Refusal, SignatureRefusal
+from gateway.domain.model import Deleted, Found, Missing, Outcome, Remarks, Standing, Stored, UsageOutcome
+from gateway.domain.rules import WINDOW_MS
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -66,6 +67,8 @@ def refuse(refusal: Refusal) -> Answer:
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
     fields.append(("x-kvs-error-detail", _visible(refusal.detail or refusal.message or "")))
+    if isinstance(refusal, RateLimited) and refusal.standing is not None:
+        fields += _limit_fields(refusal.standing)
     if refusal.retry_after_seconds is not None:
         fields.append(("Retry-After", str(refusal.retry_after_seconds)))
     return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))
@@ -73,10 +76,23 @@ def refuse(refusal: Refusal) -> Answer:
 
 def add_remarks(answer: Answer, remarks: Remarks) -> Answer:
     """The answer with what was noted on the way to it, if anything was."""
-    if remarks.warning is None:
+    if remarks.warning is None and remarks.standing is None:
         return answer
-    fields = (("x-kvs-warning", _visible(remarks.warning)),)
-    return replace(answer, fields=answer.fields + fields)
+    fields = list(answer.fields)
+    if remarks.warning is not None:
+        fields.append(("x-kvs-warning", _visible(remarks.warning)))
+    if remarks.standing is not None:
+        fields += _limit_fields(remarks.standing)
+    return replace(answer, fields=tuple(fields))
+
+
+def _limit_fields(standing: Standing) -> list[tuple[str, str]]:
+    """`RateLimit` and `RateLimit-Policy`, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
+    name = f'"{standing.owner}"'
+    return [
+        ("RateLimit", f"{name};r={standing.remaining};t={standing.closes_in_seconds}"),
+        ("RateLimit-Policy", f"{name};q={standing.limit};w={WINDOW_MS // 1000}"),
+    ]
 
 
 def _visible(text: str) -> str:

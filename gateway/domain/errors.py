@@ -8,7 +8,7 @@ Messages never hold a canonical string, a token, a secret, a key or a value.
 
 from typing import ClassVar
 
-from gateway.domain.model import Caller
+from gateway.domain.model import Caller, Standing
 
 
 class Refusal(Exception):
@@ -121,11 +121,12 @@ class BindingInactive(
 class UnsupportedAppType(Refusal, status=403, code="unsupported_app_type"): ...
 
 class RateLimited(Refusal, status=429, code="rate_limited"):
-    """`retry_after_seconds` is the time to the end of the window."""
+    """`standing` is that of the budget that is used up; it is told if it `is_told`."""
 
-    def __init__(self, retry_after_seconds: int, detail: str) -> None:
-        super().__init__(detail)
-        self.retry_after_seconds = retry_after_seconds
+    def __init__(self, standing: Standing, *, is_told: bool) -> None:
+        super().__init__(f"limit of the {standing.owner}, {standing.limit} per minute")
+        self.retry_after_seconds = standing.closes_in_seconds
+        self.standing = standing if is_told else None
 
 
 # ---- Content of a call, in the order in which it is checked

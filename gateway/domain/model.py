@@ -99,16 +99,16 @@ class Grant(Struct, frozen=True, gc=False):
     labels: TenantLabels
 
 
-class Standing(Struct, frozen=True):
-    """How a budget stands: calls that are left in its window, and milliseconds until that closes."""
+class Standing(Struct, frozen=True, gc=False):
+    """How a budget stands: the calls that are left in its window, and the time until that closes."""
 
     owner: str
     limit: int
     remaining: int
-    closes_in_ms: int
+    closes_in_seconds: int
 
 
-class Remarks(Struct):
+class Remarks(Struct, gc=False):
     """What a call's answer says beside its outcome, whatever that is: noted on the way."""
 
     warning: str | None = None

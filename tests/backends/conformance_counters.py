@@ -51,6 +51,12 @@ class WindowCounterConformance(Conformance):
         await self._charge(opened, bucket, 5, 3)
         assert not (await self._charge(opened, bucket, 2, 1))[0].admitted
 
+    async def test_a_charge_tells_how_many_more_the_limit_admits(self, opened, bucket):
+        told = [charge.remaining for charge in await self._charge(opened, bucket, 3, 5)]
+        assert sorted(told) == [0, 0, 0, 1, 2]
+        assert (await self._charge(opened, bucket, 9, 1))[0].remaining == 5
+        assert (await self._charge(opened, bucket, 2, 1))[0].remaining == 0
+
     async def test_a_window_lasts_its_full_length_from_its_first_charge(self, opened, bucket):
         began_ms = opened.wall_ms()
         (first,) = await self._charge(opened, bucket, 9, 1)

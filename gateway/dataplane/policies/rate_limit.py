@@ -10,7 +10,7 @@ from typing import Protocol
 from backends.errors import BackendError
 from backends.interface import WindowCounter
 from gateway.domain.errors import QuotaUnavailable, RateLimited
-from gateway.domain.model import Budget, Grant
+from gateway.domain.model import Budget, Grant, Standing
 from gateway.domain.rules import WINDOW_MS
 
 _REMEMBERED_VERDICTS = 10_000
@@ -19,21 +19,26 @@ _REMEMBERED_VERDICTS = 10_000
 class RateLimiter(Protocol):
     """Decides whether a grant may be used once more in this window."""
 
-    async def charge(self, grant: Grant) -> None:
-        """Raises RateLimited or QuotaUnavailable."""
+    async def charge(self, grant: Grant) -> Standing | None:
+        """How the tighter budget stands, if that is told. Raises RateLimited or QuotaUnavailable."""
         ...
 
 
 class ExactRateLimiter:
-    """Charges a grant's budgets in order (D42). `now_ms` is monotonic."""
+    """Charges a grant's budgets in order (D42). `now_ms` is monotonic.
 
-    def __init__(self, counters: WindowCounter, now_ms: Callable[[], int]) -> None:
+    If it `tells`, it says how the budget stands of which fewer calls are left (D192).
+    """
+
+    def __init__(self, counters: WindowCounter, now_ms: Callable[[], int], *, tells: bool = False) -> None:
         self._counters = counters
         self._now_ms = now_ms
+        self._tells = tells
         self._closed_until_ms: dict[Budget, int] = {}
 
-    async def charge(self, grant: Grant) -> None:
+    async def charge(self, grant: Grant) -> Standing | None:
         """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
+        tighter: Standing | None = None
         if self._closed_until_ms:
             self._refuse_while_closed(grant)
         for budget in grant.budgets:
@@ -44,7 +49,12 @@ class ExactRateLimiter:
                 raise QuotaUnavailable from error
             if not charge.admitted:
                 self._remember(budget, asked_at_ms + charge.closes_in_ms)
-                raise _refusal(grant, budget, charge.closes_in_ms)
+                raise self._refusal(grant, budget, charge.closes_in_ms)
+            if self._tells:
+                standing = _standing(grant, budget, charge.remaining, charge.closes_in_ms)
+                if tighter is None or standing.remaining < tighter.remaining:
+                    tighter = standing
+        return tighter
 
     def _refuse_while_closed(self, grant: Grant) -> None:
         """All are asked for before any is charged: a flood over the last budget must not spend the first."""
@@ -54,9 +64,12 @@ class ExactRateLimiter:
         remaining_ms = closed_until_ms - self._now_ms()
         if remaining_ms > 0:
             closed = (each for each in grant.budgets if self._closed_until_ms.get(each) == closed_until_ms)
-            raise _refusal(grant, next(closed), remaining_ms)
+            raise self._refusal(grant, next(closed), remaining_ms)
         for budget in grant.budgets:
             self._closed_until_ms.pop(budget, None)
+
+    def _refusal(self, grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
+        return RateLimited(_standing(grant, budget, 0, closes_in_ms), is_told=self._tells)
 
     def _remember(self, budget: Budget, closed_until_ms: int) -> None:
         if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
@@ -70,17 +83,17 @@ class LenientRateLimiter:
     def __init__(self, strict: ExactRateLimiter) -> None:
         self._strict = strict
 
-    async def charge(self, grant: Grant) -> None:
+    async def charge(self, grant: Grant) -> Standing | None:
         """Raises RateLimited."""
         try:
-            await self._strict.charge(grant)
+            return await self._strict.charge(grant)
         except QuotaUnavailable:
-            return
+            return None
 
 
-def _refusal(grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
+def _standing(grant: Grant, budget: Budget, remaining: int, closes_in_ms: int) -> Standing:
     owner = "app environment" if budget is grant.budgets[-1] else "table"
-    return RateLimited(_whole_seconds(closes_in_ms), f"limit of the {owner}, {budget.limit} per minute")
+    return Standing(owner, budget.limit, remaining, _whole_seconds(closes_in_ms))
 
 
 def _whole_seconds(remaining_ms: int) -> int:
