@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
         return keep_alive
 
     def _wait_in(self, group: dict[OpenConnection, None]) -> None:
-        """Wait for the client, among those who wait for the same; one that has lost its place has no other."""
+        """Wait for the client, among others that wait for the same, unless its place is lost."""
         self._waits_in.pop(self, None)
         if self in self._service.places.taken:
             self._waits_in = group
