@@ -110,7 +110,7 @@ class Handshake(asyncio.Protocol):
 
 def _deliver(data: bytes, protocol: asyncio.BufferedProtocol) -> None:
     while data:
-        buffer = protocol.get_buffer(len(data))
+        buffer = memoryview(protocol.get_buffer(len(data)))
         size = min(len(data), len(buffer))
         buffer[:size] = data[:size]
         protocol.buffer_updated(size)
