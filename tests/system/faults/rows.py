@@ -109,6 +109,8 @@ ROWS = (
         "directory/test_staleness.py",
         "directory/test_cache.py",
         "system/faults/test_expiry_of_bindings.py",
+        "directory/test_many_apps.py",
+        "system/faults/test_many_apps.py",
     ),
     _row(
         "1,000 hostile clients take all places or slots of bodies: good ones keep 99 %, p99 below 100 ms",
