@@ -59,6 +59,7 @@ ROWS = (
     _row(
         "a master that was replaced while it was cut off is left within 2 s, though its connection lives",
         "backends/redis/test_stale_masters.py",
+        "system/faults/test_master_simulation.py",
         "system/failover/test_sentinel.py::"
         "test_a_master_that_is_cut_off_from_all_but_one_connection_is_left_once_it_is_replaced",
     ),
