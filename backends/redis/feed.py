@@ -3,7 +3,8 @@
 The script that swaps a record adds its name to the stream, so a change and its announcement are applied,
 replicated and lost together. A position is the id and the name of the last announcement that was read. An
 answer begins with that announcement again: if it is not there, the stream was cut, removed or, by a
-failover, replaced by one that lacks it, and what was announced meanwhile is not known.
+failover, replaced by one that lacks it, and what was announced meanwhile is not known. What somebody else has
+written into the stream names no record, and stops nobody.
 """
 
 from backends.errors import CorruptEntry
@@ -50,6 +51,6 @@ class RedisFeed:
         read = pack(command, self._keys.changes, start, end, "COUNT", count)
         reply = await self._topology.call(self._keys.changes, read)
         try:
-            return [f"{identifier.decode()} {name.decode()}" for identifier, (_, name) in reply]
+            return [f"{each.decode()} {fields[-1].decode(errors='replace')}" for each, fields in reply]
         except (ValueError, TypeError, AttributeError):
             raise CorruptEntry(_FOREIGN) from None

@@ -11,7 +11,7 @@ Reply = Any
 
 LONGEST_LINE_BYTES = 16_384
 LARGEST_REPLY_BYTES = 64 * 1024 * 1024
-"""Of the strings in one reply. The largest that is expected is a page of 500 records of the directory."""
+"""Of all lines and strings in one reply. The largest that is expected is a page of 500 directory records."""
 
 MOST_ELEMENTS = 100_000
 """In one reply, at all depths. The most that is expected is the map of a cluster in thousands of pieces."""
@@ -86,6 +86,9 @@ class ReplyReader:
         if kind == _ARRAY:
             return self._begun(line), end
         if kind != _STRING:
+            self._bytes += len(line)
+            if self._bytes > LARGEST_REPLY_BYTES:
+                raise NotResp
             return _simple(kind, line), end
         length = _announced(line)
         if length < 0:

@@ -118,6 +118,10 @@ def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:
     for index, key in enumerate(credentials.session.master_keys if credentials.session else ()):
         if key in PUBLISHED:
             yield f"signature.credentials.session.master_keys[{index}]", _IS_PUBLISHED
+    proxy = credentials.trusted_proxy
+    for secret in proxy.secrets if proxy else ():
+        if secret in PUBLISHED:
+            yield "signature.credentials.trusted_proxy.secret", _IS_PUBLISHED
     for app_index, app in enumerate(settings.apps):
         for index, table in enumerate(app.tables):
             yield from _of_public_table(table, f"apps[{app_index}].tables[{index}]")

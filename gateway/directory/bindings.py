@@ -103,6 +103,7 @@ class CachedBindings:
     def forget_unknown(self, digest: bytes) -> None:
         """A token was made or removed."""
         self._unknown_until_ms.pop(digest, None)
+        self._strangers.tell(digest)
         self._lookups.forget(digest)
 
     def expire(self, environment: Environment) -> None:

@@ -6,7 +6,8 @@ it is sent for the first time, only when it is sent again: invented ones are not
 works at its second call. Repetitions have a second budget of the same size, for those who invent and repeat.
 
 Tokens that are found cost nothing, however many: after a restart all of them are new. Those in the cache
-never come here. What is kept is bounded; a caller or a token that was forgotten begins anew.
+never come here, and those that the feed of changes has told are no strangers. What is kept is bounded; a
+caller or a token that was forgotten begins anew.
 """
 
 from collections.abc import Callable
@@ -34,11 +35,18 @@ class Strangers:
         self._now_ms = now_ms
         self._windows: LRUCache[str, _Window] = LRUCache(_REMEMBERED_CALLERS)
         self._sent_once: LRUCache[tuple[str, bytes], None] = LRUCache(_REMEMBERED_TOKENS)
+        self._told: LRUCache[bytes, None] = LRUCache(_REMEMBERED_TOKENS)
+
+    def tell(self, digest: bytes) -> None:
+        """There is or was such a token: nobody has invented it."""
+        self._told[digest] = None
 
     def may_look_up(self, caller: str, digest: bytes) -> bool:
         """Whether the store may be asked for a token that this replica does not know."""
         window = self._windows.get(caller)
         if window is None or window.unknown < MAX_UNKNOWN or self._now_ms() >= window.ends_at_ms:
+            return True
+        if digest in self._told:
             return True
         if (caller, digest) in self._sent_once:
             return window.unknown < 2 * MAX_UNKNOWN

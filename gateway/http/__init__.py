@@ -6,6 +6,7 @@ body          a request's body, read within its bounds
 connection    one client: its requests in, its responses out
 sending       the sending side of a connection, and its end
 deadline      what a connection waits for has to come in time
+handshake     a connection before its TLS handshake is over
 places        who may stay connected, and who loses its place to a new connection
 service       what all connections of one listener share, and how many there may be
 listener      a listening socket: opened, closed to new connections, closed for good

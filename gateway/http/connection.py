@@ -207,8 +207,7 @@ class Connection(asyncio.Protocol):
                 if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
-                    self._waits_in = self._service.places.kept
-                    self._waits_in[self] = None
+                    self._wait_in(self._service.places.kept)
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter
@@ -218,12 +217,14 @@ class Connection(asyncio.Protocol):
             self._service.unfinished.discard(task)
             forget_task(task)
             self._task = self._waiter = self._request = None
+            self._wait_in(self._service.places.unread)
             self._close()
 
     async def _exchange(self, message: Message | None, task: "asyncio.Task[None]") -> bool:
         """Send the response to a message; False if the connection is good for no other."""
         if message is None or not is_servable(message[0]):
             self._refuse(BadRequest())
+            self._wait_in(self._service.places.unread)
             await self._sender.linger()
             return False
         head, body = message
@@ -231,8 +232,7 @@ class Connection(asyncio.Protocol):
         if has_arrived:
             self._receiver.free()
         else:
-            self._waits_in = self._service.places.receiving
-            self._waits_in[self] = None
+            self._wait_in(self._service.places.receiving)
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
@@ -242,19 +242,28 @@ class Connection(asyncio.Protocol):
         keep_alive = request.keep_alive and not (closes or self._is_last)
         now_seconds = self._service.clock.wall_ms() // 1000
         self._sender.write(encode_response(request, response.answer, now_seconds, keep_alive=keep_alive))
-        if self._sender.is_paused and not await self._sender.drain():
-            return False
+        if self._sender.is_paused:
+            self._wait_in(self._service.places.unread)
+            if not await self._sender.drain():
+                return False
         if closes:
             self._ends = True
+            self._wait_in(self._service.places.unread)
             was_there = await self._sender.linger()
             if response.on_read is not None and was_there and await self._sender.was_read():
                 response.on_read()
         self._request = None
-        if not has_arrived:
-            self._waits_in.pop(self, None)
-            if keep_alive:
-                self._receiver.free()
+        self._waits_in.pop(self, None)
+        if keep_alive and not has_arrived:
+            self._receiver.free()
         return keep_alive
+
+    def _wait_in(self, group: dict[OpenConnection, None]) -> None:
+        """Wait for the client, among others that wait for the same, unless its place is lost."""
+        self._waits_in.pop(self, None)
+        if self in self._service.places.taken:
+            self._waits_in = group
+            group[self] = None
 
     def _must_close(self, body: StreamReader, code: str | None) -> bool:
         """What is left of the request's body, or a drain, ends the connection.

@@ -11,6 +11,7 @@ from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import DataListener, Listening
 from gateway.http.connection import Connection
 from gateway.http.handover import leave_port
+from gateway.http.handshake import Handshake
 from gateway.http.service import Service
 
 _BACKLOG = 4096
@@ -83,14 +84,8 @@ class Listener:
 
     async def _serve(self, waiting: list[socket.socket]) -> None:
         loop = asyncio.get_running_loop()
-        context = None if self.certificate is None else self.certificate.context
-        handshake_seconds = None if context is None else _LATE_HEAD_SECONDS
-        connections = [
-            loop.connect_accepted_socket(
-                partial(Connection, self._service), each, ssl=context, ssl_handshake_timeout=handshake_seconds
-            )
-            for each in waiting
-        ]
+        protocol = _protocol(self._service, self.certificate)
+        connections = [loop.connect_accepted_socket(protocol, each) for each in waiting]
         await asyncio.gather(*connections, return_exceptions=True)
 
 
@@ -100,15 +95,20 @@ async def open_listener(
     """Listen. A TLS handshake has as long as a request's head. Raises OSError."""
     reuse_port = isinstance(where, DataListener) and where.reuse_port
     sockets = await asyncio.get_running_loop().create_server(
-        partial(Connection, service),
+        _protocol(service, certificate),
         where.host,
         where.port,
         backlog=_BACKLOG,
         reuse_port=reuse_port or None,
-        ssl=None if certificate is None else certificate.context,
-        ssl_handshake_timeout=None if certificate is None else service.settings.head_seconds,
     )
     return Listener(service, sockets, certificate, shares_port=reuse_port)
+
+
+def _protocol(service: Service, certificate: ShownCertificate | None) -> Callable[[], asyncio.Protocol]:
+    """Makes what serves a connection."""
+    if certificate is None:
+        return partial(Connection, service)
+    return partial(Handshake, service, certificate.context)
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:

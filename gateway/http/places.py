@@ -1,10 +1,11 @@
 """Who may stay connected to a listener. Places are scarce: who uses up most of them loses one first (D157).
 
 A connection can lose its place while it waits for its client: it is new and has sent no whole head, it has
-sent a head and its body is on its way, or it is kept between two requests. Whoever arrives when all places
-are taken gets that of the one which has waited for longest, in the largest of these three groups: a flood of
-silent connections drives out its own, and so do bodies that do not come and connections kept without a use.
-One whose request is being served never loses its place.
+sent a head and its body is on its way, its response waits to be read, or it is kept between two requests.
+Whoever arrives when all places are taken gets that of the one which has waited for longest, in the largest of
+these four groups: a flood of silent connections drives out its own, and so do bodies that do not come,
+clients that do not read, and connections kept without a use. One whose request is being served never loses
+its place.
 
 Nothing is searched: each group is a dict in the order in which its connections began to wait.
 """
@@ -42,6 +43,7 @@ class Places(Generic[Member]):
         self.taken: set[Member] = set()
         self.new: dict[Member, None] = {}
         self.receiving: dict[Member, None] = {}
+        self.unread: dict[Member, None] = {}
         self.kept: dict[Member, None] = {}
         self.lost = 0
 
@@ -65,6 +67,7 @@ class Places(Generic[Member]):
         self.taken.discard(connection)
         self.new.pop(connection, None)
         self.receiving.pop(connection, None)
+        self.unread.pop(connection, None)
         self.kept.pop(connection, None)
         if self._most_per_address:
             address = client_of(connection.peer)
@@ -77,7 +80,7 @@ class Places(Generic[Member]):
         return connection in self.taken and len(self.taken) <= self._most_with_refused
 
     def _make_room(self) -> bool:
-        largest = max((self.receiving, self.new, self.kept), key=len)
+        largest = max((self.receiving, self.new, self.unread, self.kept), key=len)
         if not largest:
             return False
         connection = next(iter(largest))

@@ -121,7 +121,7 @@ class Receiver:
         self.queue.extend(messages)
         self._count += len(messages)
         self._body = messages[-1][1]
-        self._framing_bytes = 0
+        self._body_bytes, self._framing_bytes = self._body.total_bytes, 0
         self._pause_if_full()
         return True
 

@@ -134,12 +134,13 @@ class Sender:
     def abort(self) -> None:
         """Close at once, whatever is lost."""
         if self._transport is not None:
+            self._is_broken = True
             self._transport.abort()
 
     def lost(self, error: Exception | None) -> None:
         """The connection has ended; `error`: it was broken."""
         self._transport = None
-        self._is_broken = error is not None
+        self._is_broken = self._is_broken or error is not None
         wake(self._drained)
         wake(self._gone)
 

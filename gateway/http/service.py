@@ -76,7 +76,7 @@ class Service:
             settings.max_connections, settings.max_connections_per_address
         )
         self.unfinished: set[asyncio.Task[None]] = set()  # of connections that are lost
-        self.to_connect: WeakSet[OpenConnection] = WeakSet()  # nobody tells of a TLS handshake that fails
+        self.to_connect: WeakSet[OpenConnection] = WeakSet()  # accepted, and not told of it yet
 
     @property
     def connections(self) -> set[OpenConnection]:

@@ -61,3 +61,18 @@ def test_a_control_token_of_the_environment_is_judged_like_one_in_the_file():
 def test_permission_stays_when_the_token_comes_from_the_environment():
     settings = parse("region: x\ncontrol: {allow_insecure: true}", {"KVS_CONTROL_TOKEN": "short"})
     assert (settings.control.tokens, settings.control.allow_insecure) == (["short"], True)
+
+
+@pytest.mark.parametrize(
+    "secret", ["dev-secret-access-key", "[other-secret-of-the-proxy, dev-control-token]"]
+)
+def test_a_published_secret_is_none_of_a_proxy(secret):
+    role = "arn:aws:iam::123456789012:role/a"
+    proxy = f"credentials: {{trusted_proxy: {{secret: {secret}}}}}"
+    text = (
+        f"region: x\nlisten: {{data: {{host: 0.0.0.0}}}}\nsignature: {{approved_roles: ['{role}'], {proxy}}}"
+    )
+    with pytest.raises(InvalidConfiguration) as caught:
+        parse(text, {})
+    [problem] = caught.value.problems
+    assert problem.path.startswith("signature.credentials.trusted_proxy.secret")

@@ -112,3 +112,13 @@ async def test_malformed_tokens_cost_no_budget(replica):
     for _ in range(1000):
         assert not await known(replica, "kvs_mistyped")
     assert await known(replica, await replica.create())
+
+
+async def test_a_new_token_that_the_feed_has_told_works_however_much_its_role_is_abused(replica, other):
+    await other.feed.follow()
+    for _ in range(3 * MAX_UNKNOWN):
+        token = new_token()
+        assert [await known(other, token), await known(other, token)] == [False, False]
+    token = await replica.create()
+    await other.feed.follow()
+    assert await known(other, token)

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.http.receiving import MAX_FRAMING_BYTES
 from tests.support.stopwatch import PATIENCE_SECONDS
-from tests.support.wire import chunked, head, parse_replies, signed_call, signed_fields, until
+from tests.support.wire import chunked, head, parse_replies, read_reply, signed_call, signed_fields, until
 
 BODY = b'{"key":"k"}'
 UNFINISHED = b"POST /v1/get HTTP/1.1\r\nHost: x\r\n"
@@ -114,3 +114,16 @@ async def test_how_many_chunks_a_body_has_does_not_touch_the_request_behind_it(g
     call = signed_call(gateway, "get", BODY)
     replies = await answers_to(gateway, sent[:end], sent[end:] + call)
     assert [reply.status for reply in replies] == [200, 200]
+
+
+async def test_a_body_as_long_as_the_one_before_is_no_framing_without_end(gateway):
+    body = b'{"key":"k","value":"' + b"x" * MAX_FRAMING_BYTES + b'"}'
+    reader, writer = await gateway.connect()
+    for _ in range(3):
+        call = signed_call(gateway, "put", body, extra=())
+        writer.write(call[: -len(body)])
+        await until(lambda: gateway.app.data.service.places.receiving)
+        writer.write(body)
+        reply = await read_reply(reader)
+        assert (reply.status, reply.closes) == (200, False)
+    writer.close()

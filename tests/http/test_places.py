@@ -1,12 +1,12 @@
 """What is scarce: who uses up most of it loses it first, and who is served never loses it."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from gateway.http.places import Places
-from tests.http.test_capacity import assert_overloaded, connections
+from tests.http.test_capacity import assert_overloaded, connections, unread_socket
 from tests.support.gateway import run_gateway
 from tests.support.wire import head, read_reply, signed_call, until
 
@@ -239,3 +239,29 @@ async def test_slots_of_bodies_are_given_back_however_they_end():
                     writer.write(data)
                 await until(lambda: not gateway.app.drain.calls)
         assert gateway.app.data.handler.bodies._taken == {}
+
+
+@pytest.mark.parametrize(
+    "last", [b"X\r\n\r\n", head("/v1/put", [("Host", "x"), ("Content-Length", 10**9)])], ids=["400", "413"]
+)
+async def test_who_was_answered_for_the_last_time_and_stays_makes_room(last):
+    async with capped(max_connections=3) as gateway, connections(gateway, 3) as pairs:
+        for reader, writer in pairs:
+            writer.write(last)
+            assert (await read_reply(reader)).closes
+        async with connections(gateway, 2) as good:
+            for pair in good:
+                assert await is_served(gateway, *pair)
+
+
+async def test_who_does_not_read_makes_room():
+    async with capped(max_connections=1, write_seconds=60) as gateway:
+        loop, client = asyncio.get_running_loop(), unread_socket(gateway)
+        with client:
+            sending = asyncio.create_task(loop.sock_sendall(client, NOWHERE * 500_000))
+            await until(lambda: gateway.app.data.service.places.unread)
+            async with connections(gateway, 1) as [good]:
+                assert await is_served(gateway, *good)
+            with suppress(ConnectionError):
+                await sending
+        assert not gateway.app.data.service.places.unread

@@ -77,3 +77,40 @@ async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, autho
         await until(lambda: not calls)
     refusals = tls_gateway.app.data.handler._metrics._refusals
     assert (refusals["bad_request"], refusals["internal_error"]) == (1, 0)
+
+
+async def test_clients_that_never_shake_hands_make_room_for_those_who_do(authority, tmp_path):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    edge = {"max_connections": 3, "head_seconds": 60}
+    async with run_gateway(with_tls(authority, tmp_path, **edge)) as gateway:
+        silent = [await asyncio.open_connection(*_address(gateway)) for _ in range(10)]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            for reader, _ in silent[:7]:
+                assert not await _reads(reader)
+            reader, writer = await asyncio.open_connection(*_address(gateway), ssl=context)
+            assert not await _reads(silent[7][0])
+            writer.write(b"POST /v1/get HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+            assert (await reader.read(12)) == b"HTTP/1.1 403"
+        assert (await gateway.metrics())["kvs_connections_displaced_total"] == 8
+        for _, each in [*silent, (reader, writer)]:
+            each.close()
+
+
+async def _reads(reader) -> bytes:
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
+
+
+async def test_nothing_is_kept_of_handshakes_that_fail(authority, tmp_path):
+    async with run_gateway(with_tls(authority, tmp_path, max_connections=3)) as gateway:
+        for sent in (b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello"):
+            for _ in range(5):
+                _, writer = await asyncio.open_connection(*_address(gateway))
+                writer.write(sent)
+                writer.close()
+        places = gateway.app.data.service.places
+        await until(lambda: not places.taken)
+        assert [places.new, places.receiving, places.unread, places.kept] == [{}, {}, {}, {}]

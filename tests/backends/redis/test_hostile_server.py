@@ -84,6 +84,15 @@ def test_what_is_announced_is_refused_before_it_comes(announced):
         list(ReplyReader().feed(announced))
 
 
+def test_lines_count_like_strings(monkeypatch):
+    monkeypatch.setattr("backends.redis.resp.LARGEST_REPLY_BYTES", 1000)
+    reader = ReplyReader()
+    line = b"+" + b"x" * 500 + b"\r\n"
+    assert len(list(reader.feed(b"*2\r\n" + line * 2))) == 1
+    with pytest.raises(NotResp):
+        list(reader.feed(b"*3\r\n" + line * 3))
+
+
 REPLIES = (
     b"*2\r\n:1\r\n:60000\r\n$5\r\na\r\nbc\r\n+OK\r\n$-1\r\n*-1\r\n*0\r\n:-7\r\n"
     b"*2\r\n$1\r\n0\r\n*1\r\n+x\r\n-E f\r\n$0\r\n\r\n"

@@ -128,5 +128,10 @@ BROKEN = {
     "a token has no pointer": (SideRecords, "announce", _announce_no_pointers),
 }
 
-RARE = {"a change leaves lookups in flight"}
-"""It takes hundreds of seeds until a lookup is under way at that very moment."""
+RARE = {
+    "a lost reply counts as a refusal",
+    "a binding outlives any outage",
+    "a change leaves lookups in flight",
+}
+"""They take a hundred seeds or more: until the store is away for longer than an outcome is looked for, or than
+anything is remembered; until a lookup is under way at that very moment."""

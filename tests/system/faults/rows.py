@@ -59,6 +59,7 @@ ROWS = (
     _row(
         "a master that was replaced while it was cut off is left within 2 s, though its connection lives",
         "backends/redis/test_stale_masters.py",
+        "system/faults/test_master_simulation.py",
         "system/failover/test_sentinel.py::"
         "test_a_master_that_is_cut_off_from_all_but_one_connection_is_left_once_it_is_replaced",
     ),
@@ -109,6 +110,8 @@ ROWS = (
         "directory/test_staleness.py",
         "directory/test_cache.py",
         "system/faults/test_expiry_of_bindings.py",
+        "directory/test_many_apps.py",
+        "system/faults/test_many_apps.py",
     ),
     _row(
         "1,000 hostile clients take all places or slots of bodies: good ones keep 99 %, p99 below 100 ms",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.signing import Signer
 from tests.support.wire import head, read_reply
+from tests.system.faults.simulation.answers import Answered
 from tests.system.faults.simulation.replica import SimulatedReplica
 from tests.system.faults.simulation.requests import HOST, STARTED_AT_MS
 from tests.system.faults.simulation.tenants import Issued
@@ -41,7 +42,8 @@ class Caller:
         end = self._ends.get(replica)
         if end is None or end.is_over:
             end = self._ends[replica] = replica.connect()
-        sent, known = self._loop.time(), self._region.known_until(replica, token)
+        contact, sent = replica.network.contact, self._loop.time()
+        own_change, known_until = self._region.own_change(replica, token), contact.known_until
         end.send(_wire_of(operation, number).replace(b"TOKEN", token.token.encode()))
         try:
             reply = await read_reply(end.client, ANSWER_SECONDS)
@@ -51,7 +53,8 @@ class Caller:
         except TimeoutError:
             self._region.wrong(f"a call was not answered within {ANSWER_SECONDS} s")
         else:
-            self._region.was_answered(replica, token, reply, sent, known)
+            call = Answered(token, contact, own_change, sent, self._loop.time(), known_until, reply)
+            self._region.was_answered(replica, call)
 
     def hang_up(self) -> None:
         """Leave."""

@@ -13,6 +13,7 @@ class Contact:
         self._now = now
         self._troubles = 0
         self._since = self._known_until = now()
+        self._gaps: list[tuple[float, float]] = []
         self._failed_at: dict[str, float] = {}
 
     def lose(self) -> None:
@@ -26,6 +27,14 @@ class Contact:
         self._troubles -= 1
         if self._troubles == 0:
             self._since = self._now()
+
+    def miss(self) -> None:
+        """The feed was cut short, perhaps before it could tell everything."""
+        self._gaps.append((self._now(), self.known_until))
+
+    def known_in_an_outage(self, since: float) -> float:
+        """The same without what the feed has not told from `since` on, and could not be asked for since."""
+        return min([self.known_until, *(known for at, known in self._gaps if at >= since)])
 
     def failed(self, operation: str) -> None:
         """A call of the store got no answer."""

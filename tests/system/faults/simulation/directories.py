@@ -89,10 +89,9 @@ class Directories:
         if fault is not None:
             self.faults.append(f"at {self._loop.time():.3f} s: {fault}")
 
-    def known_until(self, replica: SimulatedReplica, token: Issued) -> float:
-        """Up to when this replica has to know what was changed, here or elsewhere."""
-        own = self._changed.get((replica, token.environment), float("-inf"))
-        return max(replica.network.contact.known_until, own)
+    def own_change(self, replica: SimulatedReplica, token: Issued) -> float:
+        """When the app was changed through this replica last."""
+        return self._changed.get((replica, token.environment), float("-inf"))
 
     def will_change(self, replica: SimulatedReplica) -> None:
         """A change begins there, in the midst of which it may crash."""
@@ -115,12 +114,10 @@ class Directories:
         has_failed = replica.network.contact.has_failed_since(sent, "page")
         self.wrong(judge_list(self.ledger, self.apps, reply, sent, has_failed=has_failed))
 
-    def was_answered(
-        self, replica: SimulatedReplica, token: Issued, reply: WireReply, sent: float, known_until: float
-    ) -> None:
+    def was_answered(self, replica: SimulatedReplica, call: Answered) -> None:
+        token, reply = call.token, call.reply
         self._note(token.environment.app, reply)
-        call = Answered(token, replica.network.contact, sent, self._loop.time(), known_until, reply)
-        declared = self.fleet.declares(replica, token.environment, sent, call.answered)
+        declared = self.fleet.declares(replica, token.environment, call.sent, call.answered)
         self.wrong(judge_token(self.ledger, call, declared))
         if reply.status == 200 and reply.json.get("found"):
             self.wrong(judge_value(self.ledger, call, self.issued[reply.json["value"]]))

@@ -25,6 +25,7 @@ class Disasters:
             self._cut_a_replica_off,
             self._take_the_store_away,
             self._lose_calls,
+            self._lose_replies,
             self._slow_calls_down,
             self._crash_during_a_change,
             self._crash_a_replica,
@@ -73,6 +74,13 @@ class Disasters:
             await asyncio.sleep(self._dice.uniform(1, 15))
             network.losses -= losses
 
+    async def _lose_replies(self) -> None:
+        network = self._draw().network
+        with network.trouble():
+            network.reply_losses = self._dice.uniform(0.2, 1.0)
+            await asyncio.sleep(self._dice.uniform(1, 12))
+            network.reply_losses = 0.0
+
     async def _slow_calls_down(self) -> None:
         network = self._draw().network
         with network.trouble():
@@ -110,6 +118,8 @@ class Disasters:
 
     async def _cut_the_feed_short(self) -> None:
         self._region.store.records.cut_feed(self._dice.choice((0, 0, 1, 3)))
+        for replica in self._fleet.replicas:
+            replica.network.contact.miss()
 
     def _draw(self) -> SimulatedReplica:
         return self._dice.choice(self._fleet.replicas)

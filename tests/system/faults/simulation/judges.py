@@ -1,68 +1,17 @@
 """The judges of a simulated directory: each holds what was answered against what was true in the store."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gateway.domain.model import Environment
 from tests.support.wire import WireReply
-from tests.system.faults.simulation.contact import Contact
+from tests.system.faults.simulation.answers import LOOKUP_SECONDS, RETRY_SECONDS, Answered
 from tests.system.faults.simulation.ledger import Ledger, Status
 from tests.system.faults.simulation.operators import DONE, LIST_LIMIT, REFUSED, Change
 from tests.system.faults.simulation.records import StoreRecords
 from tests.system.faults.simulation.tenants import (
-    CACHE_SECONDS,
-    STALE_SECONDS,
     Issued,
     is_declared_active,
 )
-
-RETRY_SECONDS = 1.0
-"""For so long a binding is used without asking again once asking has failed, and a corrupt record counts."""
-
-LOOKUP_SECONDS = 2.0
-"""The longest that a lookup may have been under way when a call joined it."""
-
-GRANTED = {"rate_limited", "quota_unavailable", "storage_unavailable"}
-
-
-@dataclass(frozen=True)
-class Answered:
-    """One call: when it was sent, up to when its replica had to know the store, and the answer."""
-
-    token: Issued
-    contact: Contact
-    sent: float
-    answered: float
-    known_until: float
-    reply: WireReply
-
-    @property
-    def status(self) -> Status | None:
-        """What the answer says of the token; None: nothing."""
-        if self.reply.status == 200 or self.reply.error in GRANTED:
-            return Status.ACTIVE
-        codes = {
-            "invalid_token": Status.VOID,
-            "binding_inactive": Status.INACTIVE,
-            "auth_unavailable": Status.UNREADABLE,
-        }
-        return codes.get(self.reply.error)
-
-    def was_looked_up_in_vain(self, since: float) -> bool:
-        """Whether one of the token's two records could not be read."""
-        names = (f"token/{self.token.sha256}", f"app/{self.token.environment}")
-        return any(self.contact.has_failed_since(since, f"read {name}") for name in names)
-
-    @property
-    def earliest(self) -> float:
-        """How old what it relies on may be: two seconds and the trouble, and never more than the cache time.
-
-        More than that is for a replica that has just asked the store in vain.
-        """
-        memory = CACHE_SECONDS
-        if self.was_looked_up_in_vain(self.sent - RETRY_SECONDS):
-            memory += max(STALE_SECONDS)
-        return max(self.known_until, self.sent - memory)
 
 
 def judge_token(ledger: Ledger, call: Answered, is_declared: set[bool]) -> str | None:

@@ -20,6 +20,8 @@ class Network:
     def __init__(self, store: Store, dice: random.Random) -> None:
         self.store = store
         self.losses = 0.0
+        self.reply_losses = 0.0
+        """Of replies alone."""
         self.lag = USUAL_LAG_SECONDS
         self.is_cut = False
         """Nothing passes from now on; what has left is on its way."""
@@ -72,7 +74,7 @@ class Network:
 
     async def _apply(self, work: Callable[[], Awaitable[Any]], reply: asyncio.Future[Any]) -> None:
         result = await work()
-        if self._dice.random() < self.losses:
+        if self._dice.random() < max(self.losses, self.reply_losses):
             return
         delay = self._dice.expovariate(1 / self.lag)
         asyncio.get_running_loop().call_later(delay, _settle, reply, result)

@@ -15,6 +15,7 @@ from tests.support.config import BASE, merged
 from tests.support.wire import WireReply
 from tests.system.faults.linearizability import Operation, first_violation
 from tests.system.faults.simulation.client import KEYS, UNCHARGED, Client
+from tests.system.faults.simulation.clockless import APART_MS, WINDOW_MS, ClocklessBackend, Items
 from tests.system.faults.simulation.mischief import Mischief
 from tests.system.faults.simulation.network import Network
 from tests.system.faults.simulation.replica import SimulatedReplica
@@ -60,6 +61,8 @@ class Region:
         self.dice = random.Random(seed)
         self._loop = asyncio.get_running_loop()
         self.store = Store(SimulatedClock(self._loop, STARTED_AT_MS))
+        self._items = Items(self.store) if seed % 2 else None
+        """What every second seed counts in."""
         self.replicas: list[SimulatedReplica] = []
         self.ended: list[SimulatedReplica] = []
         self.faults: list[str] = []
@@ -85,9 +88,11 @@ class Region:
         self._judge()
 
     async def start_replica(self) -> None:
-        clock = SimulatedClock(self._loop, STARTED_AT_MS, self.dice.randint(-20_000, 20_000))
+        up_for_ms = self.dice.randrange(10**9)
+        clock = SimulatedClock(self._loop, STARTED_AT_MS, self.dice.randint(-20_000, 20_000), up_for_ms)
         network = Network(self.store, random.Random(self.dice.random()))
-        self.replicas.append(await SimulatedReplica.start(SETTINGS, clock, network))
+        backend = None if self._items is None else ClocklessBackend(network, self._items, clock)
+        self.replicas.append(await SimulatedReplica.start(SETTINGS, clock, network, backend))
 
     async def retire(self, replica: SimulatedReplica) -> None:
         """Drain; until it has ended, clients may still reach it on connections that they have."""
@@ -165,11 +170,14 @@ class Region:
             inside = sum(
                 f"/{each.environment}/" in window.bucket
                 and each.sent * 1000 >= window.opened_ms
-                and each.answered * 1000 < window.closes_ms
+                and each.answered * 1000 < window.closes_ms - window.closes_early_by_ms
                 for each in self._passed
             )
             most = max(inside, window.admitted)
             self._expect(most <= LIMIT, f"{most} passed in one window of {window.bucket}")
+            after_ms = window.follows_after_ms
+            is_late = after_ms is None or after_ms >= WINDOW_MS - APART_MS
+            self._expect(is_late, f"a window of {window.bucket} opened {after_ms} ms after the one before")
         for place, history in self._histories.items():
             violation = first_violation(history)
             self._expect(violation is None, f"no order explains {violation} of {json.dumps(place)}")

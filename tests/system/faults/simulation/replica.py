@@ -40,9 +40,15 @@ class SimulatedReplica:
         self._background = [start() for start in app.replica._background]
 
     @classmethod
-    async def start(cls, settings: Settings, clock: SimulatedClock, network: Network) -> "SimulatedReplica":
+    async def start(
+        cls,
+        settings: Settings,
+        clock: SimulatedClock,
+        network: Network,
+        backend: RemoteBackend | None = None,
+    ) -> "SimulatedReplica":
         async def open_store(*_: object) -> RemoteBackend:
-            return RemoteBackend(network)
+            return backend or RemoteBackend(network)
 
         return cls(await build_app(settings, clock, open_store), settings, clock, network)
 

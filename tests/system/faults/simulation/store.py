@@ -12,17 +12,19 @@ from tests.system.faults.simulation.records import StoreRecords
 
 
 class SimulatedClock:
-    """A machine's clocks: right, but for what its wall clock is set wrong by."""
+    """A machine's clocks: the wall clock, right but for `wrong_by_ms`, and one that counts from boot."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, started_at_ms: int, wrong_by_ms: int = 0) -> None:
-        self._loop, self._started_at_ms = loop, started_at_ms
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, started_at_ms: int, wrong_by_ms: int = 0, up_for_ms: int = 0
+    ) -> None:
+        self._loop, self._started_at_ms, self._up_for_ms = loop, started_at_ms, up_for_ms
         self.wrong_by_ms = wrong_by_ms
 
     def wall_ms(self) -> int:
-        return self._started_at_ms + self.wrong_by_ms + self.monotonic_ms()
+        return self._started_at_ms + self.wrong_by_ms + int(self._loop.time() * 1000)
 
     def monotonic_ms(self) -> int:
-        return int(self._loop.time() * 1000)
+        return self._up_for_ms + int(self._loop.time() * 1000)
 
 
 @dataclass
@@ -34,6 +36,10 @@ class Window:
     closes_ms: int
     admitted: int = 0
     filled_ms: int | None = None
+    closes_early_by_ms: int = 0
+    """Of some replica's clock, at the most."""
+    follows_after_ms: int | None = None
+    """When it was opened, from when the one before was."""
 
 
 class Store:

@@ -1,7 +1,6 @@
 """Who lives in a simulated region: its managed apps, the tokens ever issued to them, and what is declared."""
 
 import functools
-import json
 import random
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -91,8 +90,3 @@ def preloaded(apps: int) -> tuple[tuple[str, bytes], ...]:
         records.append((app_name(app(number)), encode(record)))
         records.append((token_name(token.sha256), encode(TokenRecord(app(number)))))
     return tuple(sorted(records))
-
-
-def tables_in(document: bytes) -> list[dict[str, object]]:
-    """As a document has them, read without the gateway's own code."""
-    return json.loads(document)["tables"]

@@ -1,0 +1,117 @@
+"""A connection before its TLS handshake is over. It has a place like any other, and can lose it (D180)."""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from sys import intern
+from typing import cast
+
+from gateway.domain.errors import Overloaded
+from gateway.http.connection import Connection
+from gateway.http.service import Service
+
+
+class Handshake(asyncio.Protocol):
+    """Takes a place, shakes hands, and gives way to a `Connection`, which takes a place of its own.
+
+    Two things may come too early, and are kept for whom they are meant for: the beginning of the handshake,
+    because uvloop reads as soon as there is a connection, even if it is told to pause; and a request right
+    behind the handshake, before the loop wakes who waits for that.
+    """
+
+    awaits_head = True
+
+    def __init__(self, service: Service, context: ssl.SSLContext) -> None:
+        self._service = service
+        self._context = context
+        self._task: asyncio.Task[None] | None = None
+        self._is_begun = False
+        self._of_handshake: list[bytes] = []
+        self._of_requests: list[bytes] = []
+        self.peer = ""
+
+    # for the listener: `OpenConnection`
+
+    def close_if_idle(self) -> None:
+        self.abort()
+
+    def stop_lingering(self) -> None:
+        self.abort()
+
+    def displace(self) -> None:
+        self.abort()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    # for the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
+        name = transport.get_extra_info("peername")
+        self.peer = intern(name[0]) if name else ""
+        places = self._service.places
+        if places.admits(self) or places.lets_linger(self):  # one without a place is told so by `Connection`
+            self._transport.pause_reading()
+            self._task = asyncio.get_running_loop().create_task(self._serve(), name="handshake")
+        else:
+            self._service.count_refusal(Overloaded())
+            places.leave(self)
+            self.abort()
+
+    def data_received(self, data: bytes) -> None:
+        (self._of_requests if self._is_begun else self._of_handshake).append(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """Before the handshake began."""
+        self._service.places.leave(self)
+
+    async def _serve(self) -> None:
+        secured: asyncio.Transport | None = None
+        try:
+            if not self._transport.is_closing():
+                with suppress(OSError):  # SSLError, and what a client that is late is cut off with, are such
+                    secured = await self._shake_hands()
+        finally:
+            self._service.places.leave(self)
+        if secured is None or self._transport.is_closing():
+            self.abort()
+            return
+        connection = Connection(self._service)
+        secured.set_protocol(connection)
+        connection.connection_made(secured)
+        for data in self._of_requests:
+            connection.data_received(data)
+
+    async def _shake_hands(self) -> asyncio.Transport | None:
+        """The transport on top of TLS; None if the connection was lost. Raises OSError.
+
+        `start_tls` first schedules that its protocol gets the transport and that reading resumes. What is
+        scheduled behind these two, here, comes before anything else is read.
+        """
+        loop = asyncio.get_running_loop()
+        handshake = loop.create_task(
+            loop.start_tls(
+                self._transport,
+                self,
+                self._context,
+                server_side=True,
+                ssl_handshake_timeout=self._service.settings.head_seconds,
+            )
+        )
+        await asyncio.sleep(0)  # `start_tls` has begun: what comes now comes to its protocol
+        self._is_begun = True
+        await asyncio.sleep(0)  # its protocol has the transport
+        protocol = cast(asyncio.BufferedProtocol, self._transport.get_protocol())
+        for data in self._of_handshake:
+            _deliver(data, protocol)
+        return await handshake
+
+
+def _deliver(data: bytes, protocol: asyncio.BufferedProtocol) -> None:
+    while data:
+        buffer = memoryview(protocol.get_buffer(len(data)))
+        size = min(len(data), len(buffer))
+        buffer[:size] = data[:size]
+        protocol.buffer_updated(size)
+        data = data[size:]

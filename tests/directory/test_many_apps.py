@@ -1,0 +1,154 @@
+"""Ten thousand apps: what a request costs the store, and when changes are in force on another replica.
+
+Real stores; `tests/system/faults/test_many_apps.py` does the same with more apps and with processes.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from backends.clock import SystemClock
+from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
+from tests.backends.redis.conformance import opened_redis
+from tests.support.apps import (
+    ManagedApp,
+    calls_in_turn,
+    change_in_turn,
+    managed_apps,
+    write_apps,
+    write_apps_into_dynamodb,
+)
+from tests.support.dynamodb import REGION, Ministack, ScriptedEndpoint
+from tests.support.dynamodb.endpoint import Call
+from tests.support.gateway import Gateway, run_gateway
+from tests.support.redis import RedisServer
+from tests.support.redis.deadlines import deadlines_of
+from tests.support.wire import until
+
+APPS = 10_000
+BESIDE_PER_SECOND = 12
+"""Commands that two replicas send at rest, whatever the number of apps."""
+IN_SCRIPTS = {"getex", "pttl", "incr", "pexpire", "hget", "hlen", "zcard", "zrangebylex"}
+"""Commands that scripts call, those of charges and of pages; Redis counts them with those of clients."""
+MISSES = "kvs_directory_cache_misses_total"
+
+
+@asynccontextmanager
+async def _replicas(store: dict[str, Any]) -> AsyncIterator[tuple[Gateway, Gateway]]:
+    clock = SystemClock()
+    changes = {"store": store}
+    async with run_gateway(changes, clock=clock) as here, run_gateway(changes, clock=clock) as there:
+        for gateway in (here, there):
+            await until(lambda health=gateway.app.ops.health: health.status.value == "ready")
+        yield here, there
+
+
+@pytest.fixture
+async def on_redis():
+    apps = managed_apps(APPS)
+    with RedisServer() as server, deadlines_of():
+        async with opened_redis(server.url) as store:
+            await write_apps(store.records, apps)
+        async with _replicas({"kind": "redis", "url": server.url}) as (here, there):
+            yield server, here, there, apps
+
+
+@pytest.fixture(scope="module")
+def filled_engine():
+    """An engine, the name of its table, and the apps in it."""
+    apps, table = managed_apps(APPS), new_table()
+
+    async def make_table() -> None:
+        async with opened_dynamodb(engine.endpoint_url, table):
+            pass
+
+    with suited_to_engines(), Ministack() as engine:
+        asyncio.run(make_table())
+        write_apps_into_dynamodb(engine.observer, table, apps)
+        yield engine, table, apps
+
+
+@pytest.fixture
+async def on_dynamodb(filled_engine):
+    engine, table, apps = filled_engine
+    async with ScriptedEndpoint(engine.endpoint_url) as endpoint:
+        store = {"kind": "dynamodb", "table": table, "region": REGION, "endpoint_url": endpoint.endpoint_url}
+        async with _replicas(store) as (here, there):
+            yield endpoint, here, there, apps
+
+
+async def _make_known(gateway: Gateway, apps: list[ManagedApp]) -> float:
+    """Call them until no binding has to be looked up any more; how many were."""
+    misses = -1.0
+    while misses != (now := (await gateway.metrics())[MISSES]):
+        misses = now
+        await _call_each(gateway, apps)
+    return misses
+
+
+async def _call_each(gateway: Gateway, apps: list[ManagedApp]) -> None:
+    for app in apps:
+        assert (await gateway.get("k", token=app.token)).status == 200
+        assert (await gateway.put("k", 1, token=app.token)).status == 200
+
+
+def _commands(server: RedisServer) -> Counter[str]:
+    """How often each command was called, by clients and in scripts."""
+    lines = server.command("INFO", "commandstats").decode().splitlines()
+    stats = (line.removeprefix("cmdstat_").split(":calls=") for line in lines if ":calls=" in line)
+    return Counter({name: int(rest.partition(",")[0]) for name, rest in stats})
+
+
+def _pieces(calls: list[Call]) -> Counter[tuple[str, str]]:
+    """Each operation with the kind of item that it was about, where it names one."""
+    items = [call.payload.get("Key") or call.payload.get("Item") or {} for call in calls]
+    kinds = [item["pk"]["S"][:2] if item else "" for item in items]
+    return Counter((call.operation, kind) for call, kind in zip(calls, kinds, strict=True))
+
+
+async def test_a_request_of_a_known_token_is_two_commands_of_redis_whatever_the_number_of_tables(on_redis):
+    server, here, _, apps = on_redis
+    called, rounds = apps[:200], 8
+    misses = await _make_known(here, called)
+    before, began = _commands(server), time.monotonic()
+    for _ in range(rounds):
+        await _call_each(here, called)
+    spent, seconds = _commands(server) - before, time.monotonic() - began
+    assert (await here.metrics())[MISSES] == misses
+    sent = sum(calls for name, calls in spent.items() if name not in IN_SCRIPTS)
+    beside = sent - 2 * (2 * len(called) * rounds)
+    assert 0 <= beside <= BESIDE_PER_SECOND * (seconds + 1)
+
+
+async def test_a_request_of_a_known_token_costs_dynamodb_its_data_and_its_counter_alone(on_dynamodb):
+    endpoint, here, _, apps = on_dynamodb
+    called, rounds = apps[:20], 5
+    await _make_known(here, called)
+    endpoint.calls.clear()
+    for _ in range(rounds):
+        await _call_each(here, called)
+    spent, each = _pieces(endpoint.calls), len(called) * rounds
+    assert spent["UpdateItem", "w#"] == 2 * each
+    assert (spent["GetItem", "e#"], spent["PutItem", "e#"]) == (each, each)
+    assert [piece for piece in spent if piece[1] == "r#"] == [], "a record of the directory was read"
+
+
+async def test_changes_are_in_force_on_another_replica_within_two_seconds_on_redis(on_redis):
+    _, here, there, apps = on_redis
+    async with calls_in_turn([here, there], apps[100:], per_second=100) as statuses:
+        late = await change_in_turn(here, there, apps[:40], per_second=20)
+    assert late == []
+    assert set(statuses) == {200}
+
+
+async def test_changes_are_in_force_on_another_replica_within_two_seconds_on_dynamodb(on_dynamodb):
+    _, here, there, apps = on_dynamodb
+    async with calls_in_turn([here, there], apps[100:], per_second=10) as statuses:
+        late = await change_in_turn(here, there, apps[40:56], per_second=4)
+    assert late == []
+    assert set(statuses) == {200}
