@@ -125,7 +125,7 @@ MAX_CHANGES = 1000
 
 
 class RecordStore(Protocol):
-    """Small documents by name, changed by compare-and-swap. A feed tells what was changed (D170).
+    """Small documents by name, changed by compare-and-swap. A feed tells what was changed (D160).
 
     A swap and its announcement in the feed are one atomic step.
     """

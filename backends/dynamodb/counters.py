@@ -1,4 +1,4 @@
-"""Window counters in DynamoDB, by conditional updates (D104, D143)."""
+"""Window counters in DynamoDB, by conditional updates (D104, D140)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""DynamoDB's time, as the dates of its responses show it (D143)."""
+"""DynamoDB's time, as the dates of its responses show it (D140)."""
 
 from email.utils import parsedate_to_datetime
 

@@ -92,7 +92,7 @@ def view_of(reply: Reply, host: str) -> View:
 
 
 def shares_of(views: Sequence[View]) -> list[Share]:
-    """What the views make of each slot that any of them has a master for (D141)."""
+    """What the views make of each slot that any of them has a master for (D138)."""
     starts = sorted({slot for view in views for first, last, _ in view for slot in (first, last + 1)})
     shares = []
     for first, end in pairwise(starts):

@@ -1,4 +1,4 @@
-"""What the settings of a Redis server endanger (D145)."""
+"""What the settings of a Redis server endanger (D142)."""
 
 import logging
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The index of records by name: a sorted set beside their hash, because a hash has no order (D165).
+"""The index of records by name: a sorted set beside their hash, because a hash has no order (D157).
 
 A swap changes both in one script, so they differ only where a version that knows no index has written: an
 older replica during an upgrade, or all of them before it. A page is refused where the two differ in number,

@@ -1,4 +1,4 @@
-"""Replies in RESP2, within bounds (D142)."""
+"""Replies in RESP2, within bounds (D139)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The master that the sentinels name, by majority (D98, D140)."""
+"""The master that the sentinels name, by majority (D98, D137)."""
 
 import asyncio
 import logging

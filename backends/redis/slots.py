@@ -35,7 +35,7 @@ class SlotMap:
     It may be stale. Mostly that is harmless: a node that does not serve a key says so and does nothing. A
     call that notices corrects the slot (`assign`) or says that the map may be stale (`refresh`). But a master
     that was replaced while it was cut off does not know, and serves on; so the map is read again all the
-    time, and what most of the masters say counts (D141). While none answers, it is read from any node that is
+    time, and what most of the masters say counts (D138). While none answers, it is read from any node that is
     known or was configured.
     """
 

@@ -1,4 +1,4 @@
-"""Reads a period slice by slice, so that memory grows with series and not with samples (D58, D162).
+"""Reads a period slice by slice, so that memory grows with series and not with samples (D58, D154).
 
 A long slice is read by its ends: of each counter the lowest and the last value. Of a counter that did not
 fall, in a process that did not end, there is no more to know. A slice in which an address showed two

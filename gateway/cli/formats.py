@@ -21,7 +21,7 @@ def is_sourced(argv: Sequence[str]) -> bool:
 
 
 def failing_line(exit_code: int) -> str:
-    """What fails in the shell that runs it: of a failed command it sees nothing else (D203)."""
+    """What fails in the shell that runs it: of a failed command it sees nothing else (D179)."""
     return f"(exit {exit_code})"
 
 

@@ -61,7 +61,7 @@ def _run(listener: ControlListener, arguments: argparse.Namespace) -> Any:
 
 
 def _register(listener: ControlListener, arguments: argparse.Namespace) -> Any:
-    """Of an app that exists only what is named is changed, as PUT would reset the rest (D201)."""
+    """Of an app that exists only what is named is changed, as PUT would reset the rest (D177)."""
     path, named = _app_path(arguments), _named(arguments, "type", "requests_per_minute", "max_tables")
     try:
         return listener.ask("PATCH", path, named)
@@ -72,7 +72,7 @@ def _register(listener: ControlListener, arguments: argparse.Namespace) -> Any:
 
 
 def _create_if_missing(listener: ControlListener, arguments: argparse.Namespace) -> Any:
-    """What exists is shown without a token, and in a format that is made of its token not at all (D202)."""
+    """What exists is shown without a token, and in a format that is made of its token not at all (D178)."""
     try:
         return listener.ask(*_table_call(arguments))
     except CommandFailed as failure:

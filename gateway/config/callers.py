@@ -75,7 +75,7 @@ def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:
-    """A proxy vouches for whoever IAM knows, and anyone can name a role of an own account (D152)."""
+    """A proxy vouches for whoever IAM knows, and anyone can name a role of an own account (D145)."""
     for index, pattern in enumerate(patterns):
         parts = pattern.split(":")
         if len(parts) < 6 or not _ACCOUNT.fullmatch(parts[4]):

@@ -1,4 +1,4 @@
-"""Settings that would let in who should stay out: mistakes, unless a key says that it is meant so (D150).
+"""Settings that would let in who should stay out: mistakes, unless a key says that it is meant so (D143).
 
 What such a key allows is named when the gateway starts, so that nobody has to know what it stands for.
 """

@@ -73,7 +73,7 @@ class CredentialCalls:
 
 
 def _bound_to(_parts: tuple[str, ...], sent: Fields) -> Target:
-    """The app that the credentials are for. Without one they serve all: then nothing is named (D195)."""
+    """The app that the credentials are for. Without one they serve all: then nothing is named (D172)."""
     org, app = sent.get("org"), sent.get("app")
     return (org if isinstance(org, str) else "", app if isinstance(app, str) else "")
 

@@ -102,7 +102,7 @@ class ControlHandler:
         return Answer(done.status, body, fields=done.fields)
 
     def _account(self, request: Request, asked: "_Asked") -> None:
-        """Count the request. A change is an audit line (D39), what is refused one of few a second (D156)."""
+        """Count the request. A change is an audit line (D39), what is refused one of few a second (D149)."""
         self.counted[asked.action, asked.outcome] += 1
         told: dict[str, object] = {"action": asked.action}
         if asked.answer.code is not None:

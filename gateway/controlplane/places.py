@@ -1,4 +1,4 @@
-"""Places in lists that a link may name, and who follows it must not read (D195)."""
+"""Places in lists that a link may name, and who follows it must not read (D172)."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256

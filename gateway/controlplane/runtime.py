@@ -56,7 +56,7 @@ class Runtime(Struct, frozen=True):
         }
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
-        """The table as the control plane shows it: the limit in effect (D200), never its token."""
+        """The table as the control plane shows it: the limit in effect (D176), never its token."""
         limit = self._limit_of(app)
         return {
             "id": table.id,

@@ -32,7 +32,7 @@ class SessionSource(Protocol):
 class Keyring:
     """Static keys for calls without a session token, session credentials for calls with one (D21).
 
-    A denied access key is as good as unknown, whatever it can prove (D154).
+    A denied access key is as good as unknown, whatever it can prove (D147).
     """
 
     def __init__(
@@ -85,7 +85,7 @@ _CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
 class ApprovedRoles:
     """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25).
 
-    A denied role is not approved, whatever else matches it (D154).
+    A denied role is not approved, whatever else matches it (D147).
     """
 
     def __init__(self, patterns: Iterable[str], denied: Iterable[str] = ()) -> None:

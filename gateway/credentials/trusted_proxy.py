@@ -15,7 +15,7 @@ from gateway.domain.model import Caller
 
 
 class TrustedProxy:
-    """At least one of `secrets` and `networks` must be given; any of the secrets will do (D153).
+    """At least one of `secrets` and `networks` must be given; any of the secrets will do (D146).
 
     Header names are lower-case.
     """

@@ -10,7 +10,7 @@ _MOST_ADDRESSES = 10_000
 
 
 class Arrivals:
-    """Counts requests in windows of a minute, which open at an address's first request (D205)."""
+    """Counts requests in windows of a minute, which open at an address's first request (D181)."""
 
     def __init__(self, most: int, clock: Clock) -> None:
         self._most = most

@@ -105,7 +105,7 @@ class CredentialsHandler:
         return await form.answer(request, asked)
 
     def _account(self, request: Request, form: str, asked: Asked) -> None:
-        """Count it. What was issued is an audit line, what was refused one of few lines a second (D206)."""
+        """Count it. What was issued is an audit line, what was refused one of few lines a second (D182)."""
         self.counted[form, asked.outcome] += 1
         fields = {"action": f"credentials.{form}", **asked.fields}
         fields |= {"outcome": asked.outcome, "peer": request.peer, "request_id": request.id}

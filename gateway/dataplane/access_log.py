@@ -1,6 +1,6 @@
 """One line per request: a share of all, and those that somebody has to know of.
 
-Failures, and refusals of who calls, are logged whatever the share is, at most so many a second (D49, D156).
+Failures, and refusals of who calls, are logged whatever the share is, at most so many a second (D49, D149).
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""What a refusal tells who has to mend a call: worked out once it is refused, never for a good one (D190).
+"""What a refusal tells who has to mend a call: worked out once it is refused, never for a good one (D168).
 
 Nothing of what may be a secret is repeated: no token, no value, no query.
 """

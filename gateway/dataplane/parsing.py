@@ -96,7 +96,7 @@ def _check_content_type(headers: Headers) -> None:
 
 
 def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], remarks: Remarks) -> _Fields:
-    """The fields of a good body cost one look; any other is looked at again (D191)."""
+    """The fields of a good body cost one look; any other is looked at again (D169)."""
     try:
         if not body.isascii():
             body.decode()  # msgspec skips over strings that nobody reads, well-formed or not

@@ -75,7 +75,7 @@ class CachedBindings:
     async def resolve(self, token: bytes, caller: str | None = None) -> Binding | None:
         """The token's binding, or None if there is no such token. Raises AuthUnavailable.
 
-        None, too, for a `caller` who has invented too many, if this replica does not know the token (D155).
+        None, too, for a `caller` who has invented too many, if this replica does not know the token (D148).
         """
         digest = digest_of(token)
         binding = self._declared.bindings.get(digest)
@@ -94,7 +94,7 @@ class CachedBindings:
     def invalidate(self, environment: Environment) -> None:
         """An app was changed: use nothing more that is cached of it, even if the store cannot be asked.
 
-        It stays in the cache, so that its tokens are not taken for invented ones (D155).
+        It stays in the cache, so that its tokens are not taken for invented ones (D148).
         """
         for cached in self._cache.of(environment):
             self.freshness.invalidate(cached)
@@ -126,7 +126,7 @@ class CachedBindings:
         return self._unless_ended(binding)
 
     def _unless_cached_void(self, cached: CachedBinding) -> Binding | None:
-        """The same, where the app is looked for once in each edition of the declared ones (D178)."""
+        """The same, where the app is looked for once in each edition of the declared ones (D166)."""
         if cached.edition is not self._declared.edition:
             if self._declared.find(cached.binding.environment) is not None:
                 return None

@@ -17,7 +17,7 @@ from gateway.directory.records import APPS, AppRecord, Document, decode, kind_of
 _MOST_NAMES = 1000
 _TABLE_ID = re.compile(rb"tbl_[0-9a-f]{32}(?![0-9a-f])")
 _LOOKED_AT_ONCE = 200
-"""Records of apps in a round, whatever the size of the region: 100,000 take a replica 8 hours (D172)."""
+"""Records of apps in a round, whatever the size of the region: 100,000 take a replica 8 hours (D162)."""
 
 log = logging.getLogger("kvs.directory")
 

@@ -1,4 +1,4 @@
-"""The lease: one replica at a time reclaims (D171).
+"""The lease: one replica at a time reclaims (D161).
 
 The holder swaps the record again and again while it has it. Another replica takes it over when it has seen
 one version of it for longer than the lease lasts, by its own monotonic clock: no two clocks are compared.

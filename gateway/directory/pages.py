@@ -1,8 +1,8 @@
 """Lists of the directory, a page at a time: declared and managed apps in one order, and their organizations.
 
 The order is that of the records' names, so an organization's apps stand together and a page can begin
-anywhere (D165). Nothing here costs more where there are more apps before or behind a page, and a page
-of which most is hidden from who asks ends early, so that it costs no more than others (D195).
+anywhere (D157). Nothing here costs more where there are more apps before or behind a page, and a page
+of which most is hidden from who asks ends early, so that it costs no more than others (D172).
 """
 
 import asyncio

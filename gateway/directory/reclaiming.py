@@ -1,6 +1,6 @@
 """The space of deleted tables, given back in the background, by one replica at a time.
 
-The holder of the lease makes one walk through the store for all tables whose intents are due (D171). Tables
+The holder of the lease makes one walk through the store for all tables whose intents are due (D161). Tables
 that are deleted meanwhile join the next one. Each step of a walk is small, and a pause behind it bounds the
 commands per second. The lease keeps how far the walk is, so that whoever takes over goes on from there.
 

@@ -1,4 +1,4 @@
-"""A bound on what invented tokens cost (D155).
+"""A bound on what invented tokens cost (D148).
 
 A well-formed token that is in no cache is looked up in the store, and nobody is charged for it. So each
 caller has a budget of tokens that turned out to be none, per window. Beyond it a token is not looked up when

@@ -96,7 +96,7 @@ def _limit_fields(standing: Standing) -> list[tuple[str, str]]:
 
 
 def _visible(text: str) -> str:
-    """Text for a header field: ASCII without control characters, at most 256 characters (D190)."""
+    """Text for a header field: ASCII without control characters, at most 256 characters (D168)."""
     return _INVISIBLE.sub("?", text[:_LONGEST_TEXT]).strip()
 
 

@@ -29,7 +29,7 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
 
 
 class BodySlots:
-    """Bodies on their way, at most `most`: where there is no room for another, the slowest is cut (D158).
+    """Bodies on their way, at most `most`: where there is no room for another, the slowest is cut (D151).
 
     That is the one which has been on its way for longest.
     """

@@ -1,4 +1,4 @@
-"""A connection before its TLS handshake is over. It has a place like any other, and can lose it (D180)."""
+"""A connection before its TLS handshake is over. It has a place like any other, and can lose it (D167)."""
 
 import asyncio
 import ssl

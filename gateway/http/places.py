@@ -1,4 +1,4 @@
-"""Who may stay connected to a listener. Places are scarce: who uses up most of them loses one first (D157).
+"""Who may stay connected to a listener. Places are scarce: who uses up most of them loses one first (D150).
 
 A connection can lose its place while it waits for its client: it is new and has sent no whole head, it has
 sent a head and its body is on its way, its response waits to be read, or it is kept between two requests.

@@ -14,7 +14,7 @@ class ControlTokens:
         self._bearers = [(sha256(token.encode()).digest(), identity) for token, identity in bearers]
 
     def find(self, token: bytes) -> Identity | None:
-        """The bearer. Takes as long for every token, as each is compared with all that are known (D194)."""
+        """The bearer. Takes as long for every token, as each is compared with all that are known (D171)."""
         sent = sha256(token).digest()
         found: Identity | None = None
         for known, identity in self._bearers:

@@ -1,4 +1,4 @@
-"""The keys of issuers: fetched beside the requests, kept while an issuer does not answer (D197)."""
+"""The keys of issuers: fetched beside the requests, kept while an issuer does not answer (D174)."""
 
 import asyncio
 import logging

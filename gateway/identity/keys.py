@@ -1,7 +1,7 @@
 """The public keys of an issuer (JWKS, RFC 7517), each for the one algorithm that its kind allows.
 
 An algorithm is a property of the key and never of the token: so no token can have an RSA key taken for the
-secret of an HMAC, or be signed by nobody (D198).
+secret of an HMAC, or be signed by nobody (D175).
 """
 
 from collections.abc import Mapping

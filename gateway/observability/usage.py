@@ -3,7 +3,7 @@
 Who reads is Prometheus: `increase()` of a series is the sum of its rises, in which its first sample is no
 rise; `kvs-gateway usage` takes the first sample of a process' series for a rise from 0. Every request has to
 be in exactly one rise of both, although only what is used has a series and any number of Prometheus servers
-scrape whenever they like. So (D160, D161):
+scrape whenever they like. So (D152, D153):
 
 - Nothing is shown before the first request. A series then stands at 0 for `first_sample_ms`, which is at
   least a scrape interval: each server reads it once at 0, and its first requests are the next rise. What is
@@ -65,7 +65,7 @@ class Usage:
         self._is_draining = is_draining
         self._rows: dict[TenantLabels, UsageRow] = {}
         self._counts: dict[TenantLabels, Counts] = {}
-        """Of the rows: all that counting a request has to touch (D178)."""
+        """Of the rows: all that counting a request has to touch (D166)."""
         self._dropped: LRUCache[TenantLabels, Counts] = LRUCache(max_series)
         self._other = UsageRow(OTHER)
         self.overflowed = 0

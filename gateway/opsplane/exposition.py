@@ -27,7 +27,7 @@ _ROWS_PER_STEP = 100
 
 _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31
-"""Prometheus asks for gzip. It is an eighth of the text or less (D164)."""
+"""Prometheus asks for gzip. It is an eighth of the text or less (D156)."""
 
 
 class Exposition:

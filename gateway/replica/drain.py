@@ -13,7 +13,7 @@ Graceful shutdown has four steps (`Drain.run`):
 3. Calls in flight finish; what has not when `grace_seconds` are over is answered 503 `shutting_down`.
 4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays until the
    tenant series were scraped once more, by every server that did so before: as often from each address as it
-   had connections open on which it had scraped when the drain began (D163). A scrape counts
+   had connections open on which it had scraped when the drain began (D155). A scrape counts
    - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
      on a connection whose head was on its way, begins the wait anew;
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran

@@ -37,7 +37,7 @@ _STORES = ("store", "counters")
 _LOOK_SECONDS = 1.0
 
 _SWITCH_SECONDS = 0.001
-"""How long the thread that reads many apps may keep the interpreter from the event loop (D167)."""
+"""How long the thread that reads many apps may keep the interpreter from the event loop (D159)."""
 
 
 def _nothing() -> None:
@@ -155,7 +155,7 @@ class Reload:
 
 @contextmanager
 def _giving_way() -> Iterator[None]:
-    """While a thread makes many objects it often gives way to the event loop, nothing is collected (D167).
+    """While a thread makes many objects it often gives way to the event loop, nothing is collected (D159).
 
     A collection would look at all of them at once. What has come to stay is exempt from later ones (D130).
     """

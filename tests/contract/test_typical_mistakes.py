@@ -1,4 +1,4 @@
-"""What app developers get wrong, each as they send it, and what explains it to them (D190)."""
+"""What app developers get wrong, each as they send it, and what explains it to them (D168)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Whatever is called and whoever scrapes: what each server reads rises by what was counted (D160, D161)."""
+"""Whatever is called and whoever scrapes: what each server reads rises by what was counted (D152, D153)."""
 
 import asyncio
 from collections import Counter

@@ -27,7 +27,7 @@ class RateLimiter(Protocol):
 class ExactRateLimiter:
     """Charges a grant's budgets in order (D42). `now_ms` is monotonic.
 
-    If it `tells`, it says how the budget stands of which fewer calls are left (D192).
+    If it `tells`, it says how the budget stands of which fewer calls are left (D170).
     """
 
     def __init__(self, counters: WindowCounter, now_ms: Callable[[], int], *, tells: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What clients counted, what `kvs-gateway usage` states, and `increase()` over all of it agree (D160, D161).
+"""What clients counted, what `kvs-gateway usage` states, and `increase()` over all of it agree (D152, D153).
 
 On hours that were generated and not waited for, in a real Prometheus.
 """

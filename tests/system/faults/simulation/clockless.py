@@ -1,7 +1,7 @@
-"""A store without a clock that a condition could ask for: the counters of DynamoDB (D176).
+"""A store without a clock that a condition could ask for: the counters of DynamoDB (D164).
 
 The counting is the gateway's own (`DynamoWindowCounter`, `StoreTime`). The store applies its conditional
-updates, and dates its responses to the second (D143).
+updates, and dates its responses to the second (D140).
 """
 
 from email.utils import formatdate

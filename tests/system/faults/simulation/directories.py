@@ -34,7 +34,7 @@ from tests.system.faults.simulation.tenants import (
 
 CALLING_SECONDS = 50.0
 ROUNDS_SECONDS = 3 * 60.0 + 3 * 15.0
-"""For a crashed holder of the lease, the pauses between looks, and rounds (D171)."""
+"""For a crashed holder of the lease, the pauses between looks, and rounds (D161)."""
 
 SETTLING_SECONDS = 5.0
 """What was given up has arrived at the store then, and replicas know it."""

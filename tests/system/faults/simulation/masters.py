@@ -1,4 +1,4 @@
-"""Masters that are replaced, sentinels that hear of it in turn, replicas cut off from some of them (D177).
+"""Masters that are replaced, sentinels that hear of it in turn, replicas cut off from some of them (D165).
 
 Who decides is the gateway's own (`MasterBySentinels`, `Sentinels`), over servers and links in memory.
 """

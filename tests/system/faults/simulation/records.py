@@ -1,7 +1,7 @@
 """The records of the simulated store: who swapped what and when, and the feed of changes, which may be cut.
 
 The feed is kept as that of Redis is: a position is the announcement that was read last, and where that one is
-gone, everything may have changed (D170).
+gone, everything may have changed (D160).
 """
 
 from collections.abc import Callable, Sequence
