@@ -155,6 +155,28 @@ ROWS = (
         "contract/test_rate_limit.py::test_a_table_at_its_minute_limit_is_refused_while_another_goes_on",
     ),
     _row(
+        "at most eight tokens of a table are valid, and a record does not grow with its changes",
+        "directory/test_rotation.py",
+    ),
+    _row(
+        "dangerous settings are mistakes, each with its path",
+        "config/test_dangers.py",
+        "config/test_mistakes.py",
+    ),
+    _row(
+        "a secret of the proxy rotates without a refused call; what an impostor sends is dropped and told",
+        "replica/test_reload.py::test_a_secret_of_the_proxy_rotates_without_a_refused_call",
+        "credentials/test_trusted_proxy.py",
+    ),
+    _row(
+        "sentinels with passwords, servers that ask for certificates; the reason names who refused",
+        "backends/redis/test_tls.py",
+    ),
+    _row(
+        "settings of a store that endanger what is promised are shown while they hold",
+        "opsplane/test_store_warnings.py",
+    ),
+    _row(
         "slow, silent and endless clients; answers that nobody reads",
         "http/test_capacity.py",
         "http/test_client_deadlines.py",
