@@ -133,5 +133,5 @@ RARE = {
     "a binding outlives any outage",
     "a change leaves lookups in flight",
 }
-"""They take a hundred seeds or more: until the store is away for longer than an outcome is looked for, or than
-anything is remembered; until a lookup is under way at that very moment."""
+"""They take a hundred seeds or more: until the store is away for longer than an outcome is looked for, or
+than anything is remembered; until a lookup is under way at that very moment."""
