@@ -13,7 +13,7 @@ class Contact:
         self._now = now
         self._troubles = 0
         self._since = self._known_until = now()
-        self._gaps: list[tuple[float, float]] = []
+        self._gaps = [(self._since, self._since)]
         self._failed_at: dict[str, float] = {}
 
     def lose(self) -> None:
@@ -29,7 +29,7 @@ class Contact:
             self._since = self._now()
 
     def miss(self) -> None:
-        """The feed was cut short, perhaps before it could tell everything."""
+        """The feed was cut short, perhaps before it could tell everything. It begins so, too."""
         self._gaps.append((self._now(), self.known_until))
 
     def known_in_an_outage(self, since: float) -> float:

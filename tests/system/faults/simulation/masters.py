@@ -117,6 +117,7 @@ class Masters:
         self.views = [FIRST_PORT] * self._dice.choice((3, 3, 5))
         """The port of the master that each sentinel names; later masters have higher ones."""
         self._named_by_most = [(float("-inf"), FIRST_PORT)]
+        self._electing = asyncio.Lock()
         self.faults: list[str] = []
         self.happened: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
@@ -154,12 +155,21 @@ class Masters:
         self.faults.append(f"at {self._loop.time():.3f} s: {fault}")
 
     async def _replace_the_master(self, port: int) -> None:
-        """One sentinel after the other hears of it, unless it knows of a later one."""
-        for number in self._dice.sample(range(len(self.views)), len(self.views)):
+        """One sentinel after the other hears of it. The next one is elected when most of them have."""
+        numbers = self._dice.sample(range(len(self.views)), len(self.views))
+        most = len(numbers) // 2 + 1
+        async with self._electing:
+            await self._tell(numbers[:most], port)
+            self._named_by_most.append((self._loop.time(), port))
+            self._listen()
+        await self._tell(numbers[most:], port)
+
+    async def _tell(self, numbers: list[int], port: int) -> None:
+        for number in numbers:
             await asyncio.sleep(self._dice.choice((0.01, 0.1, 1.5)))
             self.views[number] = max(self.views[number], port)
-            (most, votes), *_ = Counter(self.views).most_common(1)
-            if 2 * votes > len(self.views) and most != self.master:
-                self._named_by_most.append((self._loop.time(), most))
-            for replica in self._replicas:
-                replica.listen()
+            self._listen()
+
+    def _listen(self) -> None:
+        for replica in self._replicas:
+            replica.listen()
