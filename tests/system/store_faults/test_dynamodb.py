@@ -160,7 +160,8 @@ async def test_every_fault_of_the_directory_is_a_token_that_cannot_be_looked_up(
 
 async def test_a_store_that_is_left_alone_costs_callers_no_time(endpoint, environment, monkeypatch):
     async with served(endpoint, environment, monkeypatch, FakeClock()) as gateway:
-        endpoint.always("UpdateItem", SILENCE)
+        for operation in ("UpdateItem", "Query", "GetItem"):
+            endpoint.always(operation, SILENCE)
         for _ in range(5):
             await assert_refused(gateway.get(KEY), "quota_unavailable")
         sent = len(endpoint.of("UpdateItem"))  # the directory is looked after meanwhile
