@@ -128,10 +128,6 @@ BROKEN = {
     "a token has no pointer": (SideRecords, "announce", _announce_no_pointers),
 }
 
-RARE = {
-    "a lost reply counts as a refusal",
-    "a binding outlives any outage",
-    "a change leaves lookups in flight",
-}
+RARE = {"a lost reply counts as a refusal", "a binding outlives any outage"}
 """They take a hundred seeds or more: until the store is away for longer than an outcome is looked for, or
-than anything is remembered; until a lookup is under way at that very moment."""
+than anything is remembered."""

@@ -61,10 +61,10 @@ class Ledger:
         return self._of(f"app/{environment}")
 
     def between(self, environment: Environment, since: float, until: float) -> list[Version]:
-        """Those that were there at some moment of that time."""
+        """Those that were there at some moment of that time. One that is replaced when it begins was not."""
         versions = self.versions(environment)
         ends = [*(version.at for version in versions[1:]), float("inf")]
-        return [each for each, end in zip(versions, ends, strict=True) if each.at <= until and end >= since]
+        return [each for each, end in zip(versions, ends, strict=True) if each.at <= until and end > since]
 
     def statuses(self, token: Issued, since: float, until: float) -> set[Status]:
         """What a managed token stood for at some moment of that time."""
