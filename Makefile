@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean redis dynamodb prometheus faketime manifests kustomize fuzz lock audit licences
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize clients fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-all  the rest: outages, failovers, billing, other engines, signers, manifests"
 	@echo "make test-aiohttp-next  the tests of HTTP with the newest release of aiohttp"
 	@echo "make flaky N=20 TIER=test  a tier N times beside busy loops; lists what failed"
+	@echo "make screenshots  docs/console/*.png"
 	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
@@ -34,7 +35,7 @@ TESTS-ALL := -m "test_all and not heavy"
 test: $(VENV)/.dev redis
 	$(BIN)/python -m pytest $(TESTS)
 
-test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
+test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize clients chromium
 	$(BIN)/python -m pytest $(TESTS-ALL)
 
 # An environment of its own, so that nothing else notices.
@@ -68,6 +69,15 @@ faketime: $(VENV)/.dev
 	@test -e $(VENV)/lib/libfaketime.so.1 || ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || \
 		sh tests/support/faketime/install.sh $(VENV)/lib
 
+# Where it cannot be had, tests of the console are skipped.
+chromium: $(VENV)/.dev
+	@command -v chromium >/dev/null && test -e $(VENV)/axe-core/package/axe.min.js || \
+		sh tests/support/chromium/install.sh $(VENV)
+
+# The pictures of docs/console.
+screenshots: chromium
+	$(BIN)/python -m tests.system.console
+
 # The other engines for DynamoDB are packages; AWS's own needs Java, and where it cannot be had tests are skipped.
 dynamodb: $(VENV)/dynamodb-local/ready
 
@@ -75,10 +85,26 @@ LOCAL := tests/support/dynamodb/local
 $(VENV)/dynamodb-local/ready: $(VENV)/.venv $(LOCAL)/install.sh $(LOCAL)/pom.xml $(LOCAL)/OnLoopback.java
 	@sh $(LOCAL)/install.sh $(VENV)/dynamodb-local
 
+NODE-MODULES := clients/javascript/node_modules/.package-lock.json
+$(NODE-MODULES): clients/javascript/package-lock.json
+	@command -v npm >/dev/null || exit 0; \
+		npm ci --prefix clients/javascript --ignore-scripts --no-audit --no-fund --loglevel=error
+
+# The drivers of the scenarios in clients/scenarios.yaml; what a machine has no language for is left out.
+clients: $(VENV)/clients/python/.installed $(NODE-MODULES)
+	@command -v go >/dev/null || exit 0; cd clients/go && go build -o "$(abspath $(VENV))/clients/go/driver" ./internal/driver
+
+# An environment of its own: the client stands without the gateway.
+$(VENV)/clients/python/.installed: $(VENV)/.venv clients/python/pyproject.toml
+	@$(PYTHON) -m venv $(VENV)/clients/python
+	@$(VENV)/clients/python/bin/pip install --quiet --editable 'clients/python[test]'
+	@touch $@
+
 check: $(VENV)/.dev manifests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	cd clients/python && $(abspath $(BIN))/mypy
 	$(BIN)/lint-imports
 	$(BIN)/kvs-gateway check --config config.example.yaml
 	$(BIN)/python -m tests.project.figures

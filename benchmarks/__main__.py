@@ -1,47 +1,74 @@
-"""Measures everything that this machine can, and writes it down as text, as JSON and as a picture."""
+"""Measures everything that this machine can, and writes it down as text, as JSON and as pictures.
+
+`python -m benchmarks` runs all sections, `python -m benchmarks Changes Scrapes` those that are named; the
+others stay as they are kept.
+"""
 
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
-import msgspec
-from msgspec import Struct
-
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, describe_moment
 from benchmarks.plan import Plan, chosen_plan
 from benchmarks.publish import publish
 from benchmarks.redis import running_redis
-from benchmarks.sections import Bench, Found
+from benchmarks.region import write_page
+from benchmarks.region_sections import ONLY_BY_NAME, RegionBench
+from benchmarks.results import Book, Found
+from benchmarks.sections import Bench
 
 _QUIET_PERCENT = 10
 """Of all cores; above this the figures are not those of the servers alone, and the README keeps its own."""
 
-
-class Results(Struct, frozen=True):
-    """A whole run."""
-
-    machine: dict[str, str]
-    method: str
-    sections: dict[str, Found]
+Sections = Mapping[str, Callable[[], Found]]
 
 
-def main() -> None:
+def main(names: Sequence[str]) -> None:
     """What is done is written after each section, so that nothing that comes later can lose it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     plan = chosen_plan()
     plan.results.mkdir(parents=True, exist_ok=True)
-    machine, done = describe_machine(), dict[str, Found]()
-    given_up = monotonic() + plan.limit_seconds
     with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
-        for title, measure in Bench(plan, Path(folder), redis_port).sections().items():
-            done[title] = _measured(measure, given_up)
-            print(f"## {title}\n\n{done[title].text}\n", flush=True)
-            _write(Results(machine, _method(plan), done), plan)
-    if plan.whole and not _caution(machine):
-        publish(next(iter(done.values())).text)
+        speed = Bench(plan, Path(folder), redis_port).sections()
+        region = RegionBench(plan, Path(folder)).sections()
+        if unknown := set(names) - {*speed, *region}:
+            sys.exit(f"no such section: {', '.join(sorted(unknown))}")
+        given_up = monotonic() + plan.limit_seconds
+        for book, sections in (
+            (Book(plan.results, "speed", _speed_method(plan), [*speed]), speed),
+            (Book(plan.results, "region", _REGION_METHOD, [*region]), region),
+        ):
+            _run(book, _chosen(sections, names), given_up, is_whole=plan.whole)
+    if plan.whole:
+        write_page(plan.results)
+
+
+def _chosen(sections: Sections, names: Sequence[str]) -> Sections:
+    return {
+        title: measure
+        for title, measure in sections.items()
+        if title in names or (not names and title not in ONLY_BY_NAME)
+    }
+
+
+def _run(book: Book, sections: Sections, given_up: float, *, is_whole: bool) -> None:
+    if not sections:
+        return
+    machine = describe_machine()
+    for title, measure in sections.items():
+        moment = describe_moment()
+        found = _measured(measure, given_up)
+        print(f"## {title}\n\n{found.text}\n", flush=True)
+        book.keep(title, found, {**machine, **moment})
+        if (
+            is_whole
+            and title == _PUBLISHED
+            and int(moment["used by others"].removesuffix(" %")) < _QUIET_PERCENT
+        ):
+            publish(found.text)
 
 
 def _measured(measure: Callable[[], Found], given_up: float) -> Found:
@@ -53,31 +80,28 @@ def _measured(measure: Callable[[], Found], given_up: float) -> Found:
         return Found(f"Not measured: {str(fault) or type(fault).__name__}")
 
 
-def _method(plan: Plan) -> str:
+_PUBLISHED = "Speed beside the peers"
+
+
+def _speed_method(plan: Plan) -> str:
     return (
         f"Up to {plan.rounds} rounds; {plan.closed_seconds:g} s of puts and of gets over 64 connections and "
         f"{plan.steady_seconds:g} s at each fixed rate in each; values of 1 KiB where nothing else is said. "
         "The server under test has one core, the generator and Redis share the other. Every answer is "
         "compared with the body that is expected; ratios are taken within a round. Requests are signed "
-        "beforehand. CPU is user and system time of the server's processes, divided by all requests."
+        "beforehand. CPU is user and system time of the server's processes, divided by all requests. Where "
+        "others used the machine, rates and latencies mean little, and CPU per request is too high."
     )
 
 
-def _caution(machine: dict[str, str]) -> str:
-    if int(machine["used by others"].removesuffix(" %")) < _QUIET_PERCENT:
-        return ""
-    return " The machine was in use: rates and latencies mean little, CPU per request is too high."
-
-
-def _write(results: Results, plan: Plan) -> None:
-    json = msgspec.json.format(msgspec.json.encode(results), indent=1)
-    (plan.results / "speed.json").write_bytes(json + b"\n")
-    machine = "\n".join(f"- {name}: {value}" for name, value in results.machine.items())
-    sections = "\n\n".join(f"## {title}\n\n{found.text}" for title, found in results.sections.items())
-    origin = f"Written by `make bench`.{_caution(results.machine)}"
-    text = f"# Speed\n\n{origin}\n\n{machine}\n\n{results.method}\n\n{sections}\n"
-    (plan.results / "speed.md").write_text(text)
+_REGION_METHOD = (
+    "Managed apps with a table each, as many as said. Replicas are processes on one core; their stores and "
+    "who calls them share the other. CPU is user and system time of a process, so that what else the machine "
+    "does counts less; what is compared is measured in turn, and ratios are the median of those of "
+    "neighbours. Times by the clock include waiting for a core that others used: the load when a section "
+    "began is beside it."
+)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -49,14 +49,17 @@ class ConfigFile(Struct, frozen=True):
     path: Path
     port: int
     ops_port: int
+    control_port: int
 
 
 def write_config(folder: Path, store: Store, *, port: int | None = None, **sections: Any) -> ConfigFile:
     """The gateway with everything on; `sections` replace those of its configuration."""
-    port, ops_port = port or free_port(), free_port()
+    port, ops_port, control_port = port or free_port(), free_port(), free_port()
+    config = {**gateway_config(port, ops_port, store), **sections}
+    config["listen"]["control"]["port"] = control_port
     path = folder / f"gateway-{ops_port}.yaml"
-    path.write_text(yaml.dump({**gateway_config(port, ops_port, store), **sections}, Dumper=_DUMPER))
-    return ConfigFile(path, port, ops_port)
+    path.write_text(yaml.dump(config, Dumper=_DUMPER))
+    return ConfigFile(path, port, ops_port, control_port)
 
 
 @contextmanager
@@ -83,18 +86,40 @@ def running_gateway(
         yield server
 
 
+def on_dynamodb(port: int) -> Store:
+    """A table at the endpoint on this port."""
+    endpoint_url = f"http://127.0.0.1:{port}"
+    return {
+        "kind": "dynamodb",
+        "table": "kvs",
+        "region": REGION,
+        "endpoint_url": endpoint_url,
+        "create_table": True,
+    }
+
+
 @contextmanager
 def on_canned_dynamodb(folder: Path) -> Iterator[Server]:
     """Against an endpoint that answers each action the same at once."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.canned", str(port)]
-    with running(command, GENERATOR_CORE, lambda: accepts(port)), _on_dynamodb(folder, port) as server:
+    with (
+        running(command, GENERATOR_CORE, lambda: accepts(port)),
+        running_gateway(folder, on_dynamodb(port), AWS) as server,
+    ):
         yield server
 
 
 @contextmanager
 def on_emulated_dynamodb(folder: Path) -> Iterator[Server]:
     """Against an emulator, which is slower than the gateway by far."""
+    with running_emulator(folder) as port, running_gateway(folder, on_dynamodb(port), AWS) as server:
+        yield server
+
+
+@contextmanager
+def running_emulator(folder: Path) -> Iterator[int]:
+    """An emulator of DynamoDB; its port."""
     port = free_port()
     environ = {
         "BIND_HOST": "127.0.0.1",
@@ -107,21 +132,14 @@ def on_emulated_dynamodb(folder: Path) -> Iterator[Server]:
         "DOCKER_HOST": f"unix://{folder}/no-docker",
     }
     command = [sys.executable, "-m", "ministack"]
-    with (
-        running(command, GENERATOR_CORE, lambda: accepts(port), environ=environ, patience_seconds=60),
-        _on_dynamodb(folder, port) as server,
-    ):
-        yield server
+    with running(command, GENERATOR_CORE, lambda: accepts(port), environ=environ, patience_seconds=60):
+        yield port
 
 
 @contextmanager
-def _on_dynamodb(folder: Path, port: int) -> Iterator[Server]:
-    store = {
-        "kind": "dynamodb",
-        "table": "kvs",
-        "region": REGION,
-        "endpoint_url": f"http://127.0.0.1:{port}",
-        "create_table": True,
-    }
-    with running_gateway(folder, store, AWS) as server:
-        yield server
+def running_relay(engine_port: int) -> Iterator[int]:
+    """What counts the requests to an engine of DynamoDB; its port."""
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.relay", str(port), str(engine_port)]
+    with running(command, GENERATOR_CORE, lambda: accepts(port)):
+        yield port

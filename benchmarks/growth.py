@@ -19,7 +19,7 @@ import yaml
 
 from benchmarks.signed import gateway_config
 from benchmarks.silent import SilentConnection, open_connection
-from benchmarks.tenants import BODY, MISSING, signed_head, write_tenants
+from benchmarks.tenants import GET_MISSING, signed_head, write_tenants
 from gateway.app import App, build_app
 from gateway.config.loading import parse as parse_settings
 from gateway.directory.tokens import new_token
@@ -56,8 +56,8 @@ async def _connections(app: App) -> list[SilentConnection]:
 
 async def _call(connections: Sequence[SilentConnection], tokens: Sequence[str]) -> float:
     """Microseconds per call."""
-    head = signed_head(_PORT, BODY)
-    requests = iter([b"%b%b\r\n\r\n%b" % (head, token.encode(), BODY) for token in tokens])
+    head = signed_head(_PORT)
+    requests = iter([b"%b%b\r\n\r\n%b" % (head, token.encode(), GET_MISSING.body) for token in tokens])
     started = process_time()
     await asyncio.gather(*(_repeat(connection, requests) for connection in connections))
     return (process_time() - started) / len(tokens) * 1e6
@@ -66,7 +66,7 @@ async def _call(connections: Sequence[SilentConnection], tokens: Sequence[str]) 
 async def _repeat(connection: SilentConnection, requests: Iterable[bytes]) -> None:
     for request in requests:
         await connection.answer_to(request)
-        if not connection.written.endswith(MISSING):
+        if not connection.written.endswith(GET_MISSING.answer):
             raise SystemExit("the gateway did not answer as expected")
 
 

@@ -18,16 +18,24 @@ _LIBRARIES = ("aiohttp", "uvloop", "hiredis", "msgspec", "aiobotocore", "minista
 
 
 def describe_machine() -> dict[str, str]:
-    """Processor, system, versions, commit, time."""
+    """Processor, system, versions; then the moment."""
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return {
-        "measured": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": _commit(),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "libraries": libraries,
         "servers": ", ".join(_servers()),
+        **describe_moment(),
+    }
+
+
+def describe_moment() -> dict[str, str]:
+    """When, of what, and beside what."""
+    return {
+        "measured": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": _commit(),
         "used by others": f"{psutil.cpu_percent(_LOOK_SECONDS):.0f} %",
+        "load": f"{os.getloadavg()[0]:.1f}",
     }
 
 

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.holds import Hold
 from benchmarks.plan import Plan
-from benchmarks.scale import Declared, Replicas, Tenants, Value
+from benchmarks.scale import Replicas, Value
 from benchmarks.servers import OPERATIONS, Rounds
 from benchmarks.tables import number, spread, table
-
-_MIB = 2**20
 
 UNEQUAL = """\
 These are unequal services. What each does for a request besides storing it:"""
@@ -22,13 +19,6 @@ CPU of the process, each stage alone in a loop, 64 at once where a stage may wai
 with the store, `edge` reading the request and writing the response, `all together` both and the accounting
 between them; the kernel's share is what is missing to the CPU per request above. Caches that a loop keeps
 warm make the parts cheaper than the whole."""
-
-TENANTS = """\
-Managed apps with one table each in Redis, called in turn with gets. The first request of each reads its
-binding; later ones read the app's record again where 10 s have passed, as they have for nearly all of
-100,000 called in turn; "without reading" is a gateway that keeps bindings for an hour. At rest: nothing is
-asked, in the seconds after the start in which the directory is listed once; later it is listed every 15 s
-and a millisecond more per app."""
 
 CALLS = """\
 CPU of the process per call, µs, 64 at once, against an endpoint on the same machine that answers at once."""
@@ -99,34 +89,6 @@ def stages(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     return table(["stage, µs", *(f"{operation} on {store}" for store, operation in columns)], rows)
 
 
-def tenants(measured: Sequence[Tenants]) -> str:
-    """Cost per request by the number of tenants."""
-    rows = [
-        [
-            number(each.tenants),
-            number(each.first.cpu_microseconds, 1),
-            number(each.then.cpu_microseconds, 1),
-            number(each.kept.cpu_microseconds, 1),
-            number(each.then.per_second),
-            number(each.resident_bytes / _MIB),
-            number(each.redis_bytes / _MIB, 1),
-            f"{each.rest_share:.1%}",
-        ]
-        for each in measured
-    ]
-    heads = [
-        "tenants",
-        "first request of each, CPU, µs",
-        "then, µs",
-        "then without reading bindings, µs",
-        "requests/s",
-        "resident, MiB",
-        "directory in Redis, MiB",
-        "CPU at rest",
-    ]
-    return table(heads, rows)
-
-
 def values(measured: Sequence[Value]) -> str:
     """Cost per request by size."""
     rows = [
@@ -150,38 +112,6 @@ def replicas(measured: Sequence[Replicas]) -> str:
         for each in measured
     ]
     return table(["replicas on one core, Redis", "puts/s", "CPU, µs"], rows)
-
-
-def declared(measured: Declared) -> str:
-    """Start-up by apps in the file."""
-    return (
-        f"With {measured.apps:,} apps in the file a replica is ready after {measured.start_seconds:.1f} s "
-        f"and holds {number(measured.resident_bytes / _MIB)} MiB."
-    )
-
-
-HOLDS = (
-    "The longest time in which the event loop does nothing else, in ms of CPU: its own work, and that of all "
-    "threads of the process. The managed apps are in Redis, half of them in one organization. "
-    "Before: all apps in one answer, declared apps given back at once."
-)
-
-_HELD_BEFORE = {"apps list": "802", "reload": "8 to 11"}
-
-
-def holds(measured: Mapping[str, Hold]) -> str:
-    """By operation."""
-    rows = [
-        [
-            operation,
-            number(hold.loop_ms, 1),
-            number(hold.all_ms, 1),
-            number(hold.whole_ms),
-            next((text for name, text in _HELD_BEFORE.items() if name in operation), number(None)),
-        ]
-        for operation, hold in measured.items()
-    ]
-    return table(["operation", "held by the loop", "held by all threads", "CPU in all", "held before"], rows)
 
 
 def calls(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> str:

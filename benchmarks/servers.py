@@ -7,7 +7,8 @@ from time import monotonic
 
 from msgspec import Struct, field
 
-from benchmarks.generators import Closed, measure_latency, measure_throughput
+from benchmarks.figures import Closed
+from benchmarks.generators import measure_latency, measure_throughput
 from benchmarks.plan import Plan
 from benchmarks.processes import Unmeasurable
 from benchmarks.subjects import Features, Subject

@@ -12,6 +12,7 @@ ACCESS_KEY_ID = "AKIDBENCH"
 SECRET = "bench-secret-access-key"
 REGION = "eu-central-1"
 TOKEN = "bench-table-token"
+CONTROL_TOKEN = "bench-control-token"
 
 
 def gateway_config(port: int, ops_port: int, store: dict[str, Any]) -> dict[str, Any]:
@@ -25,8 +26,9 @@ def gateway_config(port: int, ops_port: int, store: dict[str, Any]) -> dict[str,
             "ops": {"port": ops_port},
             "control": {"port": 0},
         },
+        "control": {"tokens": [CONTROL_TOKEN]},
         "store": store,
-        "signature": {"credentials": {"static": [credential]}},
+        "signature": {"clock_skew_seconds": 900, "credentials": {"static": [credential]}},
         "rate_limit": {"requests_per_minute": 1_000_000_000},
         "apps": [{"org": "o", "app": "a", "type": "api", "tables": [{"name": "t", "token": TOKEN}]}],
     }

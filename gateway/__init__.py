@@ -19,6 +19,8 @@ replica           the life of a process: listen, reload, drain, end
 cli               the command line
 billing           what tenants used in a period, from the samples that Prometheus keeps
 __main__          `python -m gateway`
+
+The console in `console/` is a client of the control plane in the browser: files that it serves, no Python.
 """
 
 __version__ = "0.1.0"

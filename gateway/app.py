@@ -9,23 +9,24 @@ A plane is what one listener serves. `prepare` builds what a reload changes in i
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
 from backends import open_backend
 from backends.clock import Clock, SystemClock
-from backends.interface import Backend
-from backends.settings import StoreSettings
 from gateway.config.apps import declared_apps
 from gateway.config.settings import CredentialsListener, EdgeSettings, Settings
 from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.callers import CallerCalls, callers_of
+from gateway.controlplane.console import PublicHandler, read_files
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
 from gateway.controlplane.handler import ControlHandler
+from gateway.controlplane.health import HealthCalls, Tell
 from gateway.controlplane.lists import ListCalls
 from gateway.controlplane.places import places_of
 from gateway.controlplane.runtime import runtime_of
+from gateway.controlplane.sign_in import sign_in_of
+from gateway.controlplane.usage import UsageCalls
 from gateway.credentialsplane.arrivals import Arrivals
 from gateway.credentialsplane.container import Container
 from gateway.credentialsplane.exchange import Exchange
@@ -46,13 +47,7 @@ from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
 from gateway.observability.directory import watch_directory
 from gateway.observability.metrics import ServiceMetrics
-from gateway.observability.stores import (
-    ObservedEntryStore,
-    ObservedRecordStore,
-    ObservedWindowCounter,
-    StoreObserver,
-    StoreTimes,
-)
+from gateway.observability.stores import StoreTimes
 from gateway.observability.tracing.opening import Traces, open_tracing
 from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
@@ -63,11 +58,9 @@ from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Part, Prepared, Reload
 from gateway.replica.run import Replica, within_limits
-from gateway.replica.stores import Stores
+from gateway.replica.stores import OpenStore, Stores, open_stores
 
 log = logging.getLogger("kvs.app")
-
-OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 
 
 class App(Struct, frozen=True):
@@ -77,7 +70,6 @@ class App(Struct, frozen=True):
     data: "DataPlane"
     control: "ControlPlane"
     ops: "OpsPlane"
-    credentials: "CredentialsPlane"
     directory: DirectoryParts
     stores: Stores
     reload: Reload
@@ -91,8 +83,11 @@ async def build_app(
     clock, metrics, drain = clock or SystemClock(), ServiceMetrics(), Drain(settings.shutdown)
     traces = open_tracing(settings.tracing, metrics)
     optional = [] if traces is None else [traces]
-    stores = await _open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)
-    shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain)
+    stores = await open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)
+    issuers = Issuers(fetch_keys, clock)
+    metrics.watch_labelled(catalogue.ISSUER_KEYS_AGE, issuers.ages_seconds)
+    metrics.watch_all(catalogue.ISSUER_FETCHES, issuers.fetches)
+    shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain, issuers)
     declared = declared_apps(settings)
     directory = directory_parts(
         declared,
@@ -105,8 +100,16 @@ async def build_app(
     )
     watch_directory(metrics, directory)
     data = DataPlane(shared, directory.bindings)
-    control = ControlPlane(shared, directory)
     ops = OpsPlane(shared, data.usage)
+
+    def tell_health() -> dict[str, object]:
+        return {
+            **ops.health.describe(),
+            "clock_skew_seconds": ops.health.clock_leads(),
+            **reload.describe(),
+        }
+
+    control = ControlPlane(shared, directory, tell_health)
     credentials = CredentialsPlane(shared)
     services = {
         "ops": ops.service,
@@ -124,14 +127,13 @@ async def build_app(
             health_checks(ops.health),
             *tending(directory),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
-            fetching_keys(control.issuers),
-            fetching_keys(credentials.issuers),
+            fetching_keys(issuers),
         ],
-        resources=[*stores.backends, *optional, control.issuers, credentials.issuers],
+        resources=[*stores.backends, *optional, issuers],
     )
     parts: list[Part] = [data, control, credentials, certificates]
     reload = Reload(settings, parts, stores, metrics=metrics, clock=clock)
-    return App(replica, data, control, ops, credentials, directory, stores, reload, drain)
+    return App(replica, data, control, ops, directory, stores, reload, drain)
 
 
 class Shared(Struct, frozen=True):
@@ -144,6 +146,7 @@ class Shared(Struct, frozen=True):
     traces: Traces | None
     stores: Stores
     drain: Drain
+    issuers: Issuers
 
 
 class DataPlane:
@@ -196,7 +199,7 @@ class DataPlane:
 class ControlPlane:
     """Apps, tables and credentials, for the bearers of control tokens."""
 
-    def __init__(self, shared: Shared, parts: DirectoryParts) -> None:
+    def __init__(self, shared: Shared, parts: DirectoryParts, tell_health: Tell) -> None:
         settings, clock = shared.settings, shared.clock
         self._clock = clock
         self.directory = parts.directory
@@ -209,24 +212,33 @@ class ControlPlane:
             *self.lists.routes,
             *self.credentials.routes,
             *CallerCalls().routes,
+            *HealthCalls(settings.region, clock.wall_ms(), tell_health).routes,
+            *UsageCalls(settings.console, self.directory, runtime, clock).routes,
         ]
         if not settings.control.tokens and not settings.control.oidc:
             log.warning("control.tokens is empty: the control plane refuses every call")
-        self.issuers = Issuers(fetch_keys, clock)
-        callers = callers_of(settings.control, self.issuers, clock)
-        self.issuers.use(callers.web_tokens.keys)
+        self._issuers = shared.issuers
+        callers = callers_of(settings.control, self._issuers, clock)
+        self._issuers.use("control", callers.web_tokens.keys)
         self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge)
-        self.service = Service(self.handler.handle, shared.edge, clock)
-        shared.metrics.watch_all(catalogue.CONTROL_REQUESTS, lambda: self.handler.counted)
+        files = read_files() if settings.console.enabled else None
+        self.public = PublicHandler(files, sign_in_of(settings.control), self.handler.handle)
+        self.service = Service(self.public.handle, shared.edge, clock)
+        shared.metrics.watch_all(
+            catalogue.CONTROL_REQUESTS, lambda: {**self.handler.counted, **self.public.counted}
+        )
+        shared.metrics.watch_labelled(catalogue.CONTROL_TOKEN_REQUESTS, lambda: self.handler.uses)
 
     def prepare(self, settings: Settings) -> Prepared:
         """Who may call, the issuer of credentials, and declared apps."""
         issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
-        callers, places = callers_of(settings.control, self.issuers, self._clock), places_of(settings)
+        callers, places = callers_of(settings.control, self._issuers, self._clock), places_of(settings)
+        sign_in = sign_in_of(settings.control)
 
         def apply() -> None:
             self.handler.callers, self.lists.places = callers, places
-            self.issuers.use(callers.web_tokens.keys)
+            self.public.sign_in = sign_in
+            self._issuers.use("control", callers.web_tokens.keys)
             self.credentials.issuer = issuer
             self.directory.declare(declared)
 
@@ -240,9 +252,9 @@ class CredentialsPlane:
         settings, clock = shared.settings, shared.clock
         listener = settings.listen.credentials or CredentialsListener()
         self._clock = clock
-        self.issuers = Issuers(fetch_keys, clock)
-        workloads = Workloads(settings.workloads, self.issuers, clock)
-        self.issuers.use(workloads.keys)
+        self._issuers = shared.issuers
+        workloads = Workloads(settings.workloads, self._issuers, clock)
+        self._issuers.use("credentials", workloads.keys)
         self._exchange = Exchange(workloads, issuer_of(settings.signature, clock))
         if settings.listen.credentials and not settings.workloads:
             log.warning("workloads is empty: the credentials listener refuses every request")
@@ -258,11 +270,11 @@ class CredentialsPlane:
 
     def prepare(self, settings: Settings) -> Prepared:
         """Workloads, and what they may be given."""
-        workloads = Workloads(settings.workloads, self.issuers, self._clock)
+        workloads = Workloads(settings.workloads, self._issuers, self._clock)
         issuer = issuer_of(settings.signature, self._clock)
 
         def apply() -> None:
-            self.issuers.use(workloads.keys)
+            self._issuers.use("credentials", workloads.keys)
             self._exchange.workloads, self._exchange.issuer = workloads, issuer
 
         return Prepared(apply)
@@ -283,21 +295,6 @@ class OpsPlane:
         # between the scrapes of the process before and those of this one
         started_seconds = shared.clock.wall_ms() / 1000
         metrics.watch(catalogue.START_TIME, lambda: started_seconds)
-
-
-async def _open_stores(
-    settings: Settings, clock: Clock, observers: Sequence[StoreObserver], open_store: OpenStore
-) -> Stores:
-    store = await open_store(settings.store, clock)
-    counters = store if settings.counters is None else await open_store(settings.counters, clock)
-    if "memory" in (store.name, counters.name):
-        log.warning("the memory store serves one replica only, and forgets everything when it ends")
-    return Stores(
-        entries=ObservedEntryStore(store.entries, store.name, observers),
-        counters=ObservedWindowCounter(counters.counters, counters.name, observers),
-        records=ObservedRecordStore(store.records, store.name, observers),
-        dependencies={"store": store, "counters": counters, "directory": store},
-    )
 
 
 def _ms(seconds: float) -> int:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from gateway.observability.logs import JsonFormatter
+from tests.support.audit import audit_lines, faults_of
 from tests.support.clock import FakeClock
 from tests.support.dynamodb import OTHER_ENGINES
 from tests.support.gateway import run_gateway
@@ -51,6 +52,15 @@ async def gateway():
     """A running gateway on the base configuration."""
     async with run_gateway() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _audit_lines_fit_their_schema():
+    """Whatever a test asks for."""
+    with audit_lines() as written:
+        yield
+    for line in written.lines:
+        assert faults_of(line) == [], line
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ DynamoDB's messages may quote keys and values; only the type of an error is repe
 """
 
 import re
+from collections.abc import Set as AbstractSet
 from enum import Enum
 
 import msgspec
@@ -18,11 +19,15 @@ _MOST_SAVED = 10.0
 
 
 class ConditionFailed(Exception):
-    """The condition of a write did not hold. `item` is the item as it is, if it was asked for and exists."""
+    """The condition of a write did not hold. `item` is the item as it is, if it was asked for and exists.
 
-    def __init__(self, item: bytes | None) -> None:
+    `positions`: of the writes of a transaction whose conditions did not hold.
+    """
+
+    def __init__(self, item: bytes | None, positions: AbstractSet[int] = frozenset()) -> None:
         super().__init__("the condition did not hold")
         self.item = item
+        self.positions = positions
 
 
 class Cause(Enum):
@@ -157,8 +162,9 @@ def failure_of(reply: HttpReply) -> Failure:
 
 def _cancelled(codes: list[str]) -> Failure:
     """Of a transaction. Raises ConditionFailed if a condition failed, whatever else was in the way."""
-    if _CONDITION_FAILED in codes:
-        raise ConditionFailed(None)
+    failed = {position for position, code in enumerate(codes) if code == _CONDITION_FAILED}
+    if failed:
+        raise ConditionFailed(None, failed)
     if codes and _LATER.issuperset(codes):
         return Failure(Cause.THROTTLED, BackendUnavailable("another transaction was in the way"))
     return Failure(Cause.REFUSED, BackendMisconfigured(f"DynamoDB refuses the call ({_CANCELLED})"))

@@ -1,91 +1,56 @@
-"""The feed of changed records in DynamoDB: numbered items of one partition.
+"""The feed of changed records in DynamoDB: numbered items of one partition, and the counter of the numbers.
 
-A changer takes the next number from a counter, then writes change and announcement in one transaction. So
-changers are not in each other's way, and announcements may appear in another order than that of their
-numbers: behind a number that is not there yet, others may be. A reader notes it as missing and asks for it
-by name until it is there. The number of a swap that came too late is given back by an announcement of
-nothing; one whose changer crashed stays missing, and is given up once no request that was signed for it can
-be accepted any more.
+A changer takes the next number, then writes change and announcement in one transaction. So changers are not
+in each other's way, and announcements may appear in another order than that of their numbers. The counter is
+read along with them: a number that was given and is not there is missing, and a reader asks for it by name
+until it is.
 
-A position is the highest number that was read, and those that are missing below it.
+A number is announced once, by whoever is first (a condition of the transaction). So a changer that failed, or
+came too late, gives its number back by an announcement of nothing: if that is written, its change never will
+be. A number that is taken although it was only just given shows that the counter was set back; the next one
+is taken far ahead of it.
+
+What somebody else has written into the partition is named in the log and stops nobody. Where it may stand in
+an announcement's place, the feed is incomplete.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
 
+from backends.dynamodb.announcements import FeedItem, Page, Position, page_of
 from backends.dynamodb.client import Client
-from backends.dynamodb.failures import Action
+from backends.dynamodb.failures import Action, ConditionFailed
 from backends.dynamodb.items import (
     TTL_ATTRIBUTE,
     GetItemOutput,
     Number,
     QueryOutput,
-    Text,
     UpdateItemOutput,
     change_counter_key,
     change_key,
     collectable_from,
     decode,
-    last_change_key,
 )
-from backends.errors import CorruptEntry
+from backends.errors import BackendError
 from backends.interface import MAX_CHANGES, Changes
 
-KEPT_MS = 86_400_000
-GIVEN_UP_AFTER_MS = 600_000
-"""DynamoDB accepts a signature for five minutes; the signer's clock may be as wrong."""
+log = logging.getLogger("kvs.dynamodb")
 
-_LOOKED_BACK = 100
-"""A reader that begins looks for missing numbers among so many: more changers are never at it at once."""
+KEPT_MS = 86_400_000
 
 _MOST_MISSING = 50
+"""More changers are never at it at once. A reader that begins looks for missing numbers among so many."""
+
+_MOST_AFTER_A_REST = 10
+"""The same where no announcement is kept any more."""
+
+_MOST_NAMED = 100
 _NOTHING = "-"
-_FOREIGN = "the feed in DynamoDB was not written by this gateway"
-
-
-class _Announcement(Struct, frozen=True):
-    sort_key: Text = field(name="sk")
-    name: Text = field(name="m")
-
-    @property
-    def number(self) -> int:
-        if not self.sort_key.value.isdecimal():
-            raise CorruptEntry(_FOREIGN)
-        return int(self.sort_key.value)
-
-
-class _Counter(Struct, frozen=True):
-    value: Number = field(name="n")
-
-
-class _Position(Struct, frozen=True):
-    """`missing`: numbers, and when they were found to be missing."""
-
-    last: int = 0
-    missing: dict[int, int] = field(default_factory=dict)
-
-    def behind(self, numbers: set[int], now_ms: int) -> "_Position":
-        """The position once these numbers were read, too."""
-        last = max(numbers, default=self.last)
-        new = dict.fromkeys(range(self.last + 1, last), now_ms)
-        missing = {
-            number: since_ms
-            for number, since_ms in (self.missing | new).items()
-            if number not in numbers and now_ms - since_ms < GIVEN_UP_AFTER_MS
-        }
-        return _Position(max(last, self.last), missing)
-
-    @classmethod
-    def parse(cls, text: str) -> "_Position":
-        last, *missing = text.split()
-        pairs = (each.split("@") for each in missing)
-        return cls(int(last), {int(number): int(since_ms) for number, since_ms in pairs})
-
-    def __str__(self) -> str:
-        return " ".join([str(self.last), *(f"{number}@{ms}" for number, ms in self.missing.items())])
 
 
 class DynamoFeed:
@@ -95,71 +60,96 @@ class DynamoFeed:
         self._client = client
         self._table = table
         self._now_ms = now_ms
+        self._giving_back: set[asyncio.Task[None]] = set()
+        self._foreign: set[str] = set()
 
     async def changes(self, position: str | None) -> Changes:
         """As `RecordStore.changes`."""
-        here = None if position is None else _Position.parse(position)
-        if here is None or len(here.missing) > _MOST_MISSING:
+        if position is None:
             return await self._begin()
-        announced, late = await asyncio.gather(self._from(here.last), self._late(here.missing))
-        is_kept = here.last == 0 or (bool(announced) and announced[0].number == here.last)
-        new = [each for each in announced if each.number > here.last]
-        if not is_kept or len(new) > MAX_CHANGES:
+        here = Position.parse(position)
+        page, late = await asyncio.gather(self._from(here.last + 1), self._late(here.missing))
+        if page.counted is None or not 0 <= page.counted - here.last <= MAX_CHANGES:
             return await self._begin()
-        told = [*late, *new]
-        there = here.behind({each.number for each in told}, self._now_ms())
-        names = tuple(each.name.value for each in told if each.name.value != _NOTHING)
-        return Changes(names, str(there), is_complete=True)
+        told, now_ms = late | page.names, self._now_ms()
+        there = here.behind(told, page.counted, now_ms)
+        if len(there.missing) > _MOST_MISSING:
+            return await self._begin()
+        names = tuple(name for name in told.values() if name not in (None, _NOTHING))
+        is_doubted = None in told.values() or here.brings_doubt(told, now_ms)
+        return Changes(names, str(there), is_complete=not is_doubted)
 
-    async def next_number(self) -> int:
-        """One that nobody else has."""
+    async def next_number(self, step: int = 1) -> int:
+        """One that nobody else has, so many ahead of the last one."""
         request = {
             "TableName": self._table,
             "Key": change_counter_key(),
-            "UpdateExpression": "ADD n :one",
-            "ExpressionAttributeValues": {":one": {"N": "1"}},
+            "UpdateExpression": "ADD n :step",
+            "ExpressionAttributeValues": {":step": {"N": str(step)}},
             "ReturnValues": "UPDATED_NEW",
         }
         counted = decode(await self._client.call(Action.UPDATE, request), UpdateItemOutput[_Counter])
         return int(counted.attributes.value)
 
     def announcement(self, number: int, name: str = _NOTHING) -> dict[str, Any]:
-        """The write that announces a change of `name`."""
+        """The write that announces a change of `name`, if nothing is announced under this number."""
         collectable = collectable_from(self._now_ms() + KEPT_MS)
         item = {**change_key(number), "m": {"S": name}, TTL_ATTRIBUTE: collectable}
-        return {"TableName": self._table, "Item": item}
+        return {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
 
     async def give_back(self, number: int) -> None:
-        """Announce nothing, so that nobody waits for this number."""
-        await self._client.call(Action.PUT, self.announcement(number))
+        """Announce nothing, so that nobody waits for this number. Readers do without, but for longer."""
+        with suppress(BackendError, ConditionFailed):
+            await self._client.call(Action.PUT, self.announcement(number))
+
+    def give_back_soon(self, number: int) -> None:
+        """The same, while the caller goes on."""
+        giving = asyncio.create_task(self.give_back(number))
+        self._giving_back.add(giving)
+        giving.add_done_callback(self._giving_back.discard)
 
     async def _begin(self) -> Changes:
-        last = await self._read(first=0, limit=_LOOKED_BACK, is_forward=False)
-        numbers = {each.number for each in last}
-        start = _Position(min(numbers, default=1) - 1)
-        return Changes((), str(start.behind(numbers, self._now_ms())), is_complete=False)
+        page = await self._read(1, limit=_MOST_MISSING + 1, is_forward=False)
+        counted = page.counted or 0
+        first = min(page.names, default=counted - _MOST_AFTER_A_REST + 1)
+        start = Position(max(first, counted - _MOST_MISSING + 1, 1) - 1)
+        return Changes((), str(start.behind(page.names, counted, self._now_ms())), is_complete=False)
 
-    async def _from(self, number: int) -> list[_Announcement]:
-        return await self._read(first=number, limit=MAX_CHANGES + 2)
+    async def _from(self, number: int) -> Page:
+        return await self._read(number, limit=MAX_CHANGES + 2)
 
-    async def _late(self, missing: dict[int, int]) -> list[_Announcement]:
+    async def _late(self, missing: dict[int, int]) -> dict[int, str | None]:
         """Those of the missing numbers that are there now."""
         found = await asyncio.gather(*map(self._find, missing))
-        return [each for each in found if each is not None]
+        return {number: item.name for number, item in zip(missing, found, strict=True) if item is not None}
 
-    async def _find(self, number: int) -> _Announcement | None:
+    async def _find(self, number: int) -> FeedItem | None:
         request = {"TableName": self._table, "Key": change_key(number), "ConsistentRead": True}
-        return decode(await self._client.call(Action.GET, request), GetItemOutput[_Announcement]).item
+        return decode(await self._client.call(Action.GET, request), GetItemOutput[FeedItem]).item
 
-    async def _read(self, first: int, limit: int, *, is_forward: bool = True) -> list[_Announcement]:
-        """Announcements from a number on, or the last ones; one answer of DynamoDB holds all of them."""
-        start, end = change_key(first), last_change_key()
+    async def _read(self, first: int, limit: int, *, is_forward: bool = True) -> Page:
+        """Announcements from a number on, or the last ones, and the counter behind them, in one answer."""
+        start, end = change_key(first), change_counter_key()
         request = {
             "TableName": self._table,
-            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
-            "ExpressionAttributeValues": {":pk": start["pk"], ":first": start["sk"], ":last": end["sk"]},
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :counter",
+            "ExpressionAttributeValues": {":pk": start["pk"], ":first": start["sk"], ":counter": end["sk"]},
             "ConsistentRead": True,
             "ScanIndexForward": is_forward,
             "Limit": limit,
         }
-        return decode(await self._client.call(Action.QUERY, request), QueryOutput[_Announcement]).items
+        page = page_of(decode(await self._client.call(Action.QUERY, request), QueryOutput[FeedItem]))
+        for sort_key in page.foreign:
+            self._name(sort_key)
+        return page
+
+    def _name(self, sort_key: str) -> None:
+        """Of an item that nobody understands; once, and of very many the first hundred."""
+        if sort_key not in self._foreign and len(self._foreign) < _MOST_NAMED:
+            self._foreign.add(sort_key)
+            shown = sort_key[:40].encode("ascii", "backslashreplace").decode()
+            log.error("an item of the feed in DynamoDB is foreign", extra={"fields": {"item": shown}})
+
+
+class _Counter(Struct, frozen=True):
+    value: Number = field(name="n")

@@ -67,13 +67,8 @@ def change_key(number: int) -> Key:
     return _key("c", f"{number:020d}")
 
 
-def last_change_key() -> Key:
-    """No announcement is behind it."""
-    return _key("c", "9" * 20)
-
-
 def change_counter_key() -> Key:
-    """Where the numbers of announcements are counted."""
+    """Where the numbers of announcements are counted: behind all of them, in the order of the partition."""
     return _key("c", "next")
 
 

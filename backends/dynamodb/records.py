@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from math import ceil, sqrt
 from typing import Any
 from uuid import uuid4
@@ -29,6 +28,12 @@ from backends.interface import Changes, NamedRecord, Record
 
 _NO_VERSION = ""
 """Of an item that somebody else wrote."""
+
+_OF_THE_ANNOUNCEMENT = {1}
+"""The place of its write in the transaction."""
+
+_ATTEMPTS = 40
+"""Each goes twice as far ahead, so all numbers that can be taken are passed."""
 
 
 class _Record(Struct, frozen=True):
@@ -78,15 +83,22 @@ class DynamoRecordStore:
         return None if item is None else item.record()
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        number = await self._feed.next_number()
-        writes = [self._change(name, document, expected), {"Put": self._feed.announcement(number, name)}]
-        try:
-            await self._client.call(Action.TRANSACT, {"TransactItems": writes})
-        except ConditionFailed:
-            with suppress(BackendError):  # readers give it up by themselves, later
+        change = self._change(name, document, expected)
+        for attempt in range(_ATTEMPTS):
+            number = await self._feed.next_number(step=2**attempt)
+            writes = [change, {"Put": self._feed.announcement(number, name)}]
+            try:
+                await self._client.call(Action.TRANSACT, {"TransactItems": writes})
+            except ConditionFailed as error:
+                if error.positions == _OF_THE_ANNOUNCEMENT:
+                    continue
                 await self._feed.give_back(number)
-            return False
-        return True
+                return False
+            except BackendError:
+                self._feed.give_back_soon(number)
+                raise
+            return True
+        raise BackendUnavailable("the numbers of the feed are taken")
 
     async def changes(self, position: str | None) -> Changes:
         return await self._feed.changes(position)

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from backends.errors import BackendUnavailable
+from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Keyspace, PurgeStep
 from backends.redis.commands import Keys, escape_glob, pack, prepare
 from backends.redis.replies import NOT_REDIS, facts_of, page_of
@@ -25,23 +25,36 @@ _FIRST = "0"
 
 
 class _Position(Struct, frozen=True):
-    """Where a walk is: at `scan` of the master `index` of those that `masters` is the digest of.
+    """Where a walk is: at `scan` of the first of the masters that are `left`, numbers of those in `masters`.
 
     A cursor of SCAN means something to one process alone, `run`, because each has a hash function of its
-    own. After a restart or a failover the same number may be behind keys that were not met.
+    own. After a restart or a failover the same number may be behind keys that were not met. `masters` is a
+    digest of their names.
     """
 
     masters: str
-    index: int = 0
+    left: tuple[int, ...]
     run: str = ""
     scan: str = _FIRST
 
+    def without_first(self) -> "_Position":
+        """At the beginning of the next master."""
+        return _Position(self.masters, self.left[1:])
+
+    def last_first(self) -> "_Position":
+        """The same masters, the first of them put off until the others are over."""
+        return _Position(self.masters, (*self.left[1:], self.left[0]))
+
     def __str__(self) -> str:
-        return f"{self.masters}/{self.index}/{self.run}/{self.scan}"
+        return f"{self.masters}/{self.run}/{self.scan}/{','.join(map(str, self.left))}"
 
 
 class Purging:
-    """Walks in steps. One whose masters have changed begins anew; where a master has, that one does."""
+    """Walks in steps. One whose masters have changed begins anew; where a master has, that one does.
+
+    A master that fails is put off, so that one that is down holds up the end of the walk and nothing else. A
+    step fails if all that are left do.
+    """
 
     def __init__(self, topology: Topology, keys: Keys) -> None:
         self._topology = topology
@@ -50,20 +63,27 @@ class Purging:
     async def step(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
         """See `EntryStore.purge`. Keys that move to another master meanwhile may be missed."""
         masters = sorted(await self._topology.masters(), key=lambda master: master.name)
-        begins = _Position(_digest(masters))
+        begins = _Position(_digest(masters), tuple(range(len(masters))))
         here = _position_in(cursor) or begins
-        if here.masters != begins.masters or here.index >= len(masters):
+        if here.masters != begins.masters or not set(here.left) <= set(begins.left):
             here = begins
         tables = frozenset(map(self._keys.entries_of, keyspaces))
+        for _ in here.left[1:]:
+            try:
+                return await self._step_of(masters[here.left[0]], here, tables)
+            except BackendError:
+                here = here.last_first()
+        return await self._step_of(masters[here.left[0]], here, tables)
+
+    async def _step_of(self, master: Server, here: _Position, tables: Collection[bytes]) -> PurgeStep:
         scan = pack("SCAN", here.scan, "MATCH", pattern_of(tables), "COUNT", SCANNED_PER_STEP)
-        master = masters[here.index]
         info, reply = await asyncio.gather(master.call(_INFO), master.call(scan))
         scanned_until, found = page_of(reply)
         names = [name for name in found if self._keys.table_of(name) in tables]
         deleted = await self._unlink(names)
         run = facts_of(info).get(b"run_id", b"").decode("ascii", "replace")
-        after = _after(here, run, scanned_until, len(masters))
-        next_cursor = None if after is None else str(after)
+        after = _after(here, run, scanned_until)
+        next_cursor = str(after) if after.left else None
         return PurgeStep(next_cursor, SCANNED_PER_STEP, deleted, commands=2 + len(names))
 
     async def _unlink(self, names: list[bytes]) -> int:
@@ -91,10 +111,10 @@ def _digest(masters: Sequence[Server]) -> str:
 
 
 def _position_in(cursor: str | None) -> _Position | None:
-    """The position that a cursor tells; None if it is none of Redis'."""
+    """The position that a cursor tells; None if it is none of these."""
     match (cursor or "").split("/"):
-        case [masters, index, run, scan] if _is_number(index) and _is_number(scan):
-            return _Position(masters, int(index), run, scan)
+        case [masters, run, scan, left] if _is_number(scan) and all(map(_is_number, left.split(","))):
+            return _Position(masters, tuple(map(int, left.split(","))), run, scan)
     return None
 
 
@@ -102,12 +122,12 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 20
 
 
-def _after(here: _Position, run: str, scanned_until: bytes, masters: int) -> _Position | None:
-    """Where the walk goes on; None: it is over."""
+def _after(here: _Position, run: str, scanned_until: bytes) -> _Position:
+    """Where the walk goes on; if no master is left, it is over."""
     if here.scan != _FIRST and here.run != run:
-        return _Position(here.masters, here.index)
+        return _Position(here.masters, here.left)
     if not _is_number(scan := scanned_until.decode("latin-1")):
         raise BackendUnavailable(NOT_REDIS)
     if scan != _FIRST:
-        return _Position(here.masters, here.index, run, scan)
-    return None if here.index + 1 == masters else _Position(here.masters, here.index + 1)
+        return _Position(here.masters, here.left, run, scan)
+    return here.without_first()

@@ -9,12 +9,14 @@ import gateway.config
 from gateway.cli.formats import shell_lines
 from gateway.config.loading import ConfigurationFile
 from gateway.config.settings import ListenSettings, Settings
+from gateway.controlplane.console import PATH as CONSOLE_PATH
 from gateway.controlplane.runtime import runtime_of
 
 EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
 """A link to `config.example.yaml` in the repository, a file in the package."""
 
 _HEAD = """# A gateway for development, on memory: Ctrl-C ends it, and nothing is kept.
+# The console: {console}
 # For a shell beside it, with your app or with commands of kvs-gateway:
 """
 _SIGNED = (
@@ -68,4 +70,10 @@ def what_to_export(settings: Settings, urls: Mapping[str, str]) -> str:
     variables |= {"KVS_CONTROL_URL": urls["control"], "KVS_CONTROL_TOKEN": bearer.token}
     signed = _SIGNED if settings.signature.mode == "required" else ""
     tried = _TRIED.format(signed=signed, token=runtime.token_variable(table.name))
-    return "\n".join([_HEAD + "\n".join([*lines, shell_lines(variables)]), tried])
+    return "\n".join(
+        [
+            _HEAD.format(console=urls["control"] + CONSOLE_PATH)
+            + "\n".join([*lines, shell_lines(variables)]),
+            tried,
+        ]
+    )

@@ -28,21 +28,26 @@ class ControlListener:
         self._url = url
         self._token = token
 
-    def ask(self, method: str, path: str, fields: dict[str, Any] | None = None) -> Any:
+    def ask(
+        self, method: str, path: str, fields: dict[str, Any] | None = None, *, only_if_new: bool = False
+    ) -> Any:
         """What a call answers; `{"done": true}` if that is nothing. Raises CommandFailed."""
-        answer, following = self._send(method, path, fields)
+        condition = {"If-None-Match": "*"} if only_if_new else {}
+        answer, following = self._send(method, path, fields, condition)
         while following and isinstance(answer, list):
-            page, following = self._send(method, following, None)
+            page, following = self._send(method, following, None, {})
             answer += page
         return answer
 
-    def _send(self, method: str, path: str, fields: dict[str, Any] | None) -> tuple[Any, str | None]:
+    def _send(
+        self, method: str, path: str, fields: dict[str, Any] | None, condition: dict[str, str]
+    ) -> tuple[Any, str | None]:
         """The answer, and the path of the next page if it is one of a list. Raises CommandFailed."""
         if not self._token:
             message = "KVS_CONTROL_TOKEN is not set"
             raise CommandFailed(Exit.NOT_AUTHORIZED, "missing_token", message=message)
         credentials = authorization(self._token, "KVS_CONTROL_TOKEN", "invalid_control_token")
-        headers = {"Content-Type": "application/json", **credentials}
+        headers = {"Content-Type": "application/json", **condition, **credentials}
         data = None if fields is None else json.dumps(fields).encode()
         try:
             base = base_address(self._url, "http://host:8081")

@@ -22,6 +22,7 @@ from gateway.cli.usage import run_usage
 from gateway.config.loading import ConfigurationFile, load
 from gateway.config.problems import InvalidConfiguration
 from gateway.config.settings import Settings
+from gateway.controlplane.console import PATH as CONSOLE_PATH
 from gateway.observability.logs import configure_logging
 from gateway.replica.reload import FileWatch
 from gateway.replica.run import CannotListen, serve
@@ -83,8 +84,9 @@ def _checking(file: object) -> Iterator[None]:
         ) from None
 
 
-def _listening(_settings: Settings, urls: Mapping[str, str]) -> str:
-    return json.dumps({"listening": urls})
+def _listening(settings: Settings, urls: Mapping[str, str]) -> str:
+    console = {"console": urls["control"] + CONSOLE_PATH} if settings.console.enabled else {}
+    return json.dumps({"listening": urls, **console})
 
 
 def _serve(file: ConfigurationFile, told: Callable[[Settings, Mapping[str, str]], str]) -> None:

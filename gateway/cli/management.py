@@ -61,14 +61,19 @@ def _run(listener: ControlListener, arguments: argparse.Namespace) -> Any:
 
 
 def _register(listener: ControlListener, arguments: argparse.Namespace) -> Any:
-    """Of an app that exists only what is named is changed, as PUT would reset the rest (D177)."""
+    """Of an app that exists only what is named is changed, even if it has only just come to exist (D177)."""
     path, named = _app_path(arguments), _named(arguments, "type", "requests_per_minute", "max_tables")
     try:
         return listener.ask("PATCH", path, named)
-    except CommandFailed as failure:
-        if failure.report["error"] != "app_not_found":
+    except CommandFailed as missing:
+        if missing.report["error"] != "app_not_found":
             raise
-    return listener.ask("PUT", path, named)
+    try:
+        return listener.ask("PUT", path, named, only_if_new=True)
+    except CommandFailed as late:
+        if late.report["error"] != "app_exists":
+            raise
+    return listener.ask("PATCH", path, named)
 
 
 def _create_if_missing(listener: ControlListener, arguments: argparse.Namespace) -> Any:

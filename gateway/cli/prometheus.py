@@ -1,6 +1,5 @@
 """Prometheus as the archive that usage is read from, over its HTTP API."""
 
-import json
 import math
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,6 +10,7 @@ from urllib.request import Request
 
 import msgspec
 
+from gateway.billing.promql import equal, selector
 from gateway.billing.samples import COUNTERS, OUTCOME, TENANT, Labels, Series, TooManySamples
 from gateway.cli.calling import CommandFailed, Exit, authorization, base_address, call_directly
 from gateway.observability.catalogue import BUILD_INFO, START_TIME
@@ -51,7 +51,7 @@ class PrometheusArchive:
         self._matchers = [f'__name__=~"{"|".join(COUNTERS)}"', *([matchers] if matchers else [])]
 
     def counters(self, after_ms: int, until_ms: int) -> list[Series]:
-        return self._samples(_selector(self._matchers), after_ms, until_ms)
+        return self._samples(selector(self._matchers), after_ms, until_ms)
 
     def starts(self, after_ms: int, until_ms: int) -> list[Series]:
         """Those of gateways, told by their build info: all kinds of processes show a start time."""
@@ -61,7 +61,7 @@ class PrometheusArchive:
         return [each for each in starts if each.target in gateways]
 
     def targets(self, after_ms: int, until_ms: int) -> list[Labels]:
-        shown = f"last_over_time({_selector(self._matchers)}{_range(after_ms, until_ms)})"
+        shown = f"last_over_time({selector(self._matchers)}{_range(after_ms, until_ms)})"
         own = ", ".join((*TENANT, OUTCOME))
         return [_labels(each.metric) for each in self._evaluate(f"count without ({own}) ({shown})", until_ms)]
 
@@ -69,7 +69,7 @@ class PrometheusArchive:
         """By metric, as all functions but `last_over_time` drop its name, and answers are to be small."""
         found: list[Series] = []
         for name in COUNTERS:
-            counters = _selector([*self._matchers, f'__name__="{name}"', *_equal(target)])
+            counters = selector([*self._matchers, f'__name__="{name}"', *equal(target)])
             counters += _range(after_ms, until_ms)
             if self._evaluate(f"resets({counters}) > 0", until_ms):
                 return None
@@ -89,8 +89,8 @@ class PrometheusArchive:
         return {each.labels: each.points[-1][1] for each in self._series(results, 0)}
 
     def last_counters(self, target: Labels, after_ms: int, until_ms: int) -> list[Series]:
-        selector = _selector([*self._matchers, *_equal(target)])
-        results = self._evaluate(f"last_over_time({selector}{_range(after_ms, until_ms)})", until_ms)
+        shown = selector([*self._matchers, *equal(target)])
+        results = self._evaluate(f"last_over_time({shown}{_range(after_ms, until_ms)})", until_ms)
         return [each for each in self._series(results, after_ms) if each.target == target]
 
     def _samples(self, selector: str, after_ms: int, until_ms: int) -> list[Series]:
@@ -137,15 +137,6 @@ class PrometheusArchive:
     def _unexpected(self, **details: object) -> CommandFailed:
         message = "what answers there is not Prometheus"
         return CommandFailed(Exit.GENERAL, "unexpected_answer", message=message, url=self._url, **details)
-
-
-def _selector(matchers: list[str]) -> str:
-    """The brace has a line of its own: a comment among the matchers must not swallow it and the range."""
-    return "{" + ",".join(matchers) + "\n}"
-
-
-def _equal(target: Labels) -> list[str]:
-    return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in target]
 
 
 def _range(after_ms: int, until_ms: int) -> str:

@@ -1,12 +1,13 @@
 """Contradictions in `signature.credentials`: callers that nobody approves, proxies that anybody could be."""
 
 import re
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from gateway.config.problems import Problems, repeats
-from gateway.config.settings import Settings, TrustedProxySettings
+from gateway.config.settings import CredentialSettings, Settings, TrustedProxySettings
 from gateway.credentials.keyring import ApprovedRoles
-from gateway.domain.rules import BEARER_TOKEN
+from gateway.domain.rules import BEARER_TOKEN, is_repetitive
 
 _PATH = "signature.credentials"
 _PROXY = f"{_PATH}.trusted_proxy"
@@ -20,8 +21,22 @@ _OTHER_MEANING = re.compile(
 """Fields that clients, proxies or this gateway use for something else: what clients send in them passes
 through a proxy, or is what the gateway itself has to read."""
 
-_SHORTEST_PREFIX = {4: 8, 6: 7}
-"""Of the largest private networks, 10.0.0.0/8 and fc00::/7."""
+_PRIVATE_IPV4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",  # RFC 1918
+        "100.64.0.0/10",  # RFC 6598
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+    )
+)
+_PRIVATE_IPV6 = tuple(IPv6Network(network) for network in ("fc00::/7", "fe80::/10", "::1/128"))
+"""Where nobody calls from across the internet: private, shared, loopback and link-local addresses."""
+
+_IPV4_MAPPED = IPv6Network("::ffff:0:0/96")
+"""IPv4 as an IPv6 socket shows it; peers are matched as the IPv4 addresses that they are."""
 
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
@@ -35,11 +50,30 @@ def check_callers(settings: Settings, problems: Problems) -> None:
             problems.add(f"{_PATH}.static[{index}].role", "is not one of signature.approved_roles")
     for index in repeats([credential.access_key_id for credential in credentials.static]):
         problems.add(f"{_PATH}.static[{index}].access_key_id", "is given more than once")
+    for path, secret in _secrets(credentials):
+        if is_repetitive(secret):
+            problems.add(path, "repeats a few characters over and over")
     _check_networks(settings.signature.denied_networks, "signature.denied_networks", problems)
     if credentials.trusted_proxy is not None:
         _check_headers(credentials.trusted_proxy, problems)
         _check_trust(credentials.trusted_proxy, problems)
         _check_accounts(settings.signature.approved_roles, problems)
+
+
+def _secrets(credentials: CredentialSettings) -> Iterator[tuple[str, str]]:
+    """All that signatures and proxies are proved by, with their paths."""
+    for index, credential in enumerate(credentials.static):
+        yield f"{_PATH}.static[{index}].secret_access_key", credential.secret_access_key
+    for index, key in enumerate(credentials.session.master_keys if credentials.session else ()):
+        yield f"{_PATH}.session.master_keys[{index}]", key
+    if credentials.trusted_proxy is not None:
+        yield from _proxy_secrets(credentials.trusted_proxy)
+
+
+def _proxy_secrets(proxy: TrustedProxySettings) -> Iterator[tuple[str, str]]:
+    for index, secret in enumerate(proxy.secrets):
+        place = f"[{index}]" if isinstance(proxy.secret, list) else ""
+        yield f"{_PROXY}.secret{place}", secret
 
 
 def _check_headers(proxy: TrustedProxySettings, problems: Problems) -> None:
@@ -53,14 +87,13 @@ def _check_headers(proxy: TrustedProxySettings, problems: Problems) -> None:
 def _check_trust(proxy: TrustedProxySettings, problems: Problems) -> None:
     if not proxy.secrets and not proxy.networks:
         problems.add(_PROXY, "needs a secret, networks, or both")
-    for index, secret in enumerate(proxy.secrets):
+    for path, secret in _proxy_secrets(proxy):
         if not BEARER_TOKEN.fullmatch(secret.encode()):
-            place = f"[{index}]" if isinstance(proxy.secret, list) else ""
-            problems.add(f"{_PROXY}.secret{place}", "holds a blank or a control character")
+            problems.add(path, "holds a blank or a control character")
     networks = _check_networks(proxy.networks, f"{_PROXY}.networks", problems)
     for path, network in networks.items() if not proxy.secrets else ():
-        if network.prefixlen < _SHORTEST_PREFIX[network.version]:
-            problems.add(path, "is too large to be trusted without a secret")
+        if not _is_private(network):
+            problems.add(path, "is not within a private network, and needs a secret beside it")
 
 
 def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str, IPv4Network | IPv6Network]:
@@ -68,10 +101,21 @@ def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str
     networks = {}
     for index, text in enumerate(texts):
         try:
-            networks[f"{path}[{index}]"] = ip_network(text)
+            network = ip_network(text)
         except ValueError:
             problems.add(f"{path}[{index}]", "expected a network like 10.0.0.0/8")
+            continue
+        if isinstance(network, IPv6Network) and network.subnet_of(_IPV4_MAPPED):
+            problems.add(f"{path}[{index}]", "matches nobody: write it as IPv4, like 10.0.0.0/8")
+            continue
+        networks[f"{path}[{index}]"] = network
     return networks
+
+
+def _is_private(network: IPv4Network | IPv6Network) -> bool:
+    if isinstance(network, IPv4Network):
+        return any(network.subnet_of(each) for each in _PRIVATE_IPV4)
+    return any(network.subnet_of(each) for each in _PRIVATE_IPV6)
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:

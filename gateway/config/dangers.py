@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from gateway.config.problems import Problems
 from gateway.config.settings import DeclaredTable, Settings
-from gateway.domain.rules import SECRET_CHARACTERS
+from gateway.domain.rules import SECRET_CHARACTERS, is_repetitive
 
 log = logging.getLogger("kvs.config")
 
@@ -29,6 +29,7 @@ _PUBLISHED_SHA256 = frozenset(sha256(secret.encode()).hexdigest() for secret in 
 _IS_PUBLISHED = "is a published development value, for loopback listeners only"
 _IS_FETCHED_IN_THE_CLEAR = "is fetched in the clear, and others could send keys of their own"
 _IS_SHORT = f"is shorter than {SECRET_CHARACTERS} characters"
+_IS_REPETITIVE = "repeats a few characters over and over"
 
 
 class Danger(Struct, frozen=True):
@@ -83,8 +84,7 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
     for index, bearer in enumerate(settings.control.bearers):
         if is_public and bearer.token in PUBLISHED:
             yield f"control.tokens[{index}]", _IS_PUBLISHED
-        if len(bearer.token) < SECRET_CHARACTERS:
-            yield f"control.tokens[{index}]", _IS_SHORT
+        yield from _of_token(bearer.token, f"control.tokens[{index}]")
     for index, issuer in enumerate(settings.control.oidc):
         if issuer.jwks.startswith("http://"):
             yield f"control.oidc[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
@@ -101,8 +101,7 @@ def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
         )
     for index, workloads in enumerate(settings.workloads):
         for place, each in enumerate(workloads.tokens):
-            if len(each.token) < SECRET_CHARACTERS:
-                yield f"workloads[{index}].tokens[{place}].token", _IS_SHORT
+            yield from _of_token(each.token, f"workloads[{index}].tokens[{place}].token")
         if workloads.jwks is not None and workloads.jwks.startswith("http://"):
             yield f"workloads[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
 
@@ -134,5 +133,11 @@ def _of_public_table(table: DeclaredTable, path: str) -> Iterator[tuple[str, str
         return
     if table.token in PUBLISHED:
         yield f"{path}.token", _IS_PUBLISHED
-    if len(table.token) < SECRET_CHARACTERS:
-        yield f"{path}.token", _IS_SHORT
+    yield from _of_token(table.token, f"{path}.token")
+
+
+def _of_token(token: str, path: str) -> Iterator[tuple[str, str]]:
+    if len(token) < SECRET_CHARACTERS:
+        yield path, _IS_SHORT
+    elif is_repetitive(token):
+        yield path, _IS_REPETITIVE

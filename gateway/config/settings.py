@@ -128,6 +128,7 @@ class OidcIssuer(Section, frozen=True):
     issuer: Claim
     audience: Claim
     jwks: Text
+    client_id: Claim | None = None
     rules: list[IdentityRule] = field(default_factory=list)
 
 
@@ -143,6 +144,11 @@ class ControlSettings(Section, frozen=True):
             ControlToken(name=f"token-{number}", token=each, allow="all") if isinstance(each, str) else each
             for number, each in enumerate(self.tokens, 1)
         ]
+
+
+class ConsoleSettings(Section, frozen=True):
+    enabled: bool = True
+    prometheus: Url | None = None
 
 
 class WorkloadPlace(Section, frozen=True):
@@ -199,6 +205,13 @@ class CredentialSettings(Section, frozen=True):
     static: list[StaticCredential] = field(default_factory=list)
     session: SessionSettings | None = None
     trusted_proxy: TrustedProxySettings | None = None
+
+    @property
+    def secrets(self) -> list[str]:
+        """All that callers and proxies prove themselves by, or are given credentials with."""
+        static = [credential.secret_access_key for credential in self.static]
+        master_keys = self.session.master_keys if self.session else []
+        return [*static, *master_keys, *(self.trusted_proxy.secrets if self.trusted_proxy else [])]
 
 
 class SignatureSettings(Section, frozen=True):
@@ -289,6 +302,7 @@ class Settings(Section, frozen=True):
     listen: ListenSettings = ListenSettings()
     control: ControlSettings = ControlSettings()
     workloads: list[WorkloadSettings] = field(default_factory=list)
+    console: ConsoleSettings = ConsoleSettings()
     signature: SignatureSettings = SignatureSettings()
     limits: Limits = Limits()
     rate_limit: RateLimitSettings = RateLimitSettings()

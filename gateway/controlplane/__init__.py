@@ -7,5 +7,10 @@ lists          organizations, and the apps of one, a page at a time
 callers        who may call, and the call that tells who one is
 places         places in lists that a link may name without telling what is there
 credentials    the call that issues session credentials
+console        the console's files, and what else needs no token
+usage          the call that shows the usage of an app
+figures        what Prometheus knows of an app
+health         the call that shows how the replica is
+sign_in        the issuers by whom people may sign in
 handler        from a request to a call and from its end to a response
 """

@@ -50,7 +50,7 @@ class AppCalls:
         call.note(
             type=wanted.type, requests_per_minute=wanted.requests_per_minute, max_tables=wanted.max_tables
         )
-        app, created = await self._directory.register(wanted)
+        app, created = await self._directory.register(wanted, only_if_new=call.only_if_new)
         return Done(201 if created else 200, self._runtime.describe_app(app))
 
     async def change(self, call: ControlCall) -> Done:

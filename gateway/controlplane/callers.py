@@ -23,7 +23,7 @@ def control_tokens_of(settings: ControlSettings) -> ControlTokens:
 def callers_of(settings: ControlSettings, issuers: Issuers, clock: Clock) -> Callers:
     """All who may call, as the settings say; the keys are among those of `issuers`, if they are known."""
     trusted = {
-        each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.jwks))
+        each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.issuer, each.jwks))
         for each in settings.oidc
     }
     rules = {

@@ -30,6 +30,8 @@ class ControlCall(Struct, frozen=True):
     """One request that its caller may make: the path's variable parts, the query, the body's fields.
 
     `audit` is what is known so far of the change that is asked for; it is logged however the call ends (D39).
+    `only_if_new`: what is made must not exist (`If-None-Match: *`, RFC 9110). `parameters` are those that the
+    query may have beside `env`.
     """
 
     parts: tuple[str, ...]
@@ -37,11 +39,13 @@ class ControlCall(Struct, frozen=True):
     fields: Fields
     audit: AuditEvent
     caller: Identity
+    only_if_new: bool = False
+    parameters: tuple[str, ...] = ()
 
     @property
     def environment(self) -> Environment:
         """The app environment that path and query name. Raises InvalidField."""
-        return parse_environment(self.parts[0], self.parts[1], self.query)
+        return parse_environment(self.parts[0], self.parts[1], self.query, self.parameters)
 
     def note(self, **details: object) -> None:
         """Add to what is known of the change."""
@@ -76,12 +80,16 @@ def named_in_path(parts: tuple[str, ...], _fields: Fields) -> Target:
 
 
 class Action(Struct, frozen=True):
-    """What a route does, the permission that this needs (None: any caller may), and to what it does it."""
+    """What a route does, the permission that this needs (None: any caller may), and to what it does it.
+
+    `parameters` are those that the query of a path that names an app may have beside `env`.
+    """
 
     name: str
     needs: Permission | None
     endpoint: Endpoint
     target: Callable[[tuple[str, ...], Fields], Target] = named_in_path
+    parameters: tuple[str, ...] = ()
 
     def is_open_to(self, caller: Identity, parts: tuple[str, ...], fields: Fields) -> bool:
         """Whether the caller may; what exists is not looked at."""
@@ -131,15 +139,16 @@ def parse_object(body: bytes) -> Fields:
     return fields
 
 
-def parse_environment(org: str, app: str, query: str) -> Environment:
+def parse_environment(org: str, app: str, query: str, others: Sequence[str] = ()) -> Environment:
     """The app environment that a path and its query name; `env` defaults to production. Raises InvalidField.
 
-    Any other parameter is refused: a typing error in `env` would otherwise change production (D6).
+    Any parameter but that and `others` is refused: a typing error in `env` would otherwise change production
+    (D6).
     """
     parameters = parse_qs(query, keep_blank_values=True)
     envs = parameters.pop("env", [DEFAULT_ENV])
-    if parameters:
-        raise unknown_parameter(parameters, "env")
+    if unknown := parameters.keys() - others:
+        raise unknown_parameter(unknown, "env", *others)
     if len(envs) > 1:
         raise InvalidField("invalid_name", "env: given more than once")
     return Environment(

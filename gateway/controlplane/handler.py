@@ -1,10 +1,11 @@
 """The control listener: who may manage, which call it is, and one audit line for each change asked for."""
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
@@ -16,6 +17,7 @@ from gateway.controlplane.calls import (
     parse_environment,
     parse_object,
 )
+from gateway.controlplane.console import NOT_STORED
 from gateway.directory.corrupt import CorruptRecord
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import (
@@ -61,7 +63,13 @@ class ControlHandler:
         self._settings = settings
         self.bodies = BodySlots(settings.max_in_flight)
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
+        self._uses: Counter[str] = Counter()
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})
+
+    @property
+    def uses(self) -> dict[str, float]:
+        """How many requests each control token has sent, by its name; 0 for those that nobody uses."""
+        return {name: self._uses[name] for name in self.callers.control_tokens.names}
 
     async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
@@ -81,22 +89,29 @@ class ControlHandler:
             asked.refuse(InternalError())
         finally:
             self._account(request, asked)
-        return Response(asked.answer)
+        return Response(replace(asked.answer, fields=(*asked.answer.fields, NOT_STORED)))
 
     async def _answer(self, request: Request, asked: "_Asked") -> Answer:
         asked.caller = caller = await self._authenticate(request.headers)
+        if caller.issuer is None:
+            self._uses[caller.name] += 1
         asked.action = OTHER
         match = self.router.find(request.method, request.target.decode("latin-1"))
         asked.action, asked.is_change = match.action.name, request.method != "GET"
         if len(match.parts) > 1:
             org, app, *_ = match.parts
             with suppress(InvalidField):
-                asked.audit["environment"] = str(parse_environment(org, app, match.query))
+                asked.audit["environment"] = str(
+                    parse_environment(org, app, match.query, match.action.parameters)
+                )
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds, self.bodies)
         fields = parse_object(body)
         if not match.action.is_open_to(caller, match.parts, fields):
             raise NotAllowed
-        call = ControlCall(match.parts, match.query, fields, asked.audit, caller)
+        only_if_new = request.headers.get(b"if-none-match") == b"*"
+        call = ControlCall(
+            match.parts, match.query, fields, asked.audit, caller, only_if_new, match.action.parameters
+        )
         done = await match.action.endpoint(call)
         body = b"" if done.status == 204 else msgspec.json.encode(done.body)
         return Answer(done.status, body, fields=done.fields)

@@ -12,15 +12,21 @@ from gateway.config.settings import Settings
 from gateway.domain.errors import InvalidField
 
 _MARK = "~"
+_KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PADDED_BYTES = 130
 """An app and an environment at their longest, so that the length tells nothing."""
 
 
 def places_of(settings: Settings) -> "SealedPlaces":
-    """All replicas with the same secrets open what each of them has sealed."""
-    secrets = msgspec.json.encode([settings.control.tokens, settings.signature.credentials], enc_hook=str)
-    return SealedPlaces(sha256(b"places of lists" + secrets).digest())
+    """All replicas with the same secrets open what each of them has sealed.
+
+    Without a secret whoever knows the file could make the key: then it is made up, and good here alone.
+    """
+    secrets = [bearer.token for bearer in settings.control.bearers] + settings.signature.credentials.secrets
+    if not secrets:
+        return SealedPlaces(token_bytes(_KEY_BYTES))
+    return SealedPlaces(sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest())
 
 
 class SealedPlaces:

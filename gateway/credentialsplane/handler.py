@@ -58,7 +58,9 @@ class Asked:
 
     def of(self, workload: Workload) -> Workload:
         """Note who asks."""
-        self.fields["subject"], self.fields["issuer"] = workload.subject, workload.issuer
+        self.fields["actor"] = workload.subject
+        if workload.issuer is not None:
+            self.fields["issuer"] = workload.issuer
         self.fields["environment"], self.fields["role"] = str(workload.environment), workload.role
         return workload
 
@@ -108,11 +110,13 @@ class CredentialsHandler:
         """Count it. What was issued is an audit line, what was refused one of few lines a second (D182)."""
         self.counted[form, asked.outcome] += 1
         fields = {"action": f"credentials.{form}", **asked.fields}
-        fields |= {"outcome": asked.outcome, "peer": request.peer, "request_id": request.id}
+        fields |= {"peer": request.peer, "request_id": request.id}
         if asked.outcome == "issued":
-            audit_log.info("change", extra={"fields": fields})
+            audit_log.info("change", extra={"fields": {**fields, "outcome": "done"}})
         elif self._refusals.admits():
-            log.warning("a workload was refused credentials", extra={"fields": fields})
+            log.warning(
+                "a workload was refused credentials", extra={"fields": {**fields, "code": asked.outcome}}
+            )
 
 
 def first_counts(forms: Sequence[Form]) -> dict[tuple[str, ...], float]:

@@ -1,5 +1,6 @@
 """What STS answers, as it writes it."""
 
+import re
 from base64 import b32encode
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -9,6 +10,9 @@ from gateway.credentials.session import IssuedSession
 from gateway.credentialsplane.workloads import Workload
 
 NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/"
+
+_NO_CHARACTER = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write, and the carriage return, which no parser gives back."""
 
 Element = tuple[str, "str | list[Element]"]
 """A name, and text or elements inside."""
@@ -74,5 +78,5 @@ def _document(root: str, content: list[Element]) -> bytes:
 
 def _inside(content: str | list[Element]) -> str:
     if isinstance(content, str):
-        return escape(content)
+        return escape(_NO_CHARACTER.sub("\ufffd", content))
     return "".join(f"<{name}>{_inside(each)}</{name}>" for name, each in content)

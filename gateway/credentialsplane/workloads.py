@@ -17,7 +17,8 @@ from gateway.domain.errors import (
     NoSuchWorkload,
 )
 from gateway.domain.model import Environment
-from gateway.identity.issuers import IssuerKeys, Issuers
+from gateway.identity.issuer_keys import IssuerKeys
+from gateway.identity.issuers import Issuers
 from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens
 
 
@@ -48,7 +49,7 @@ class Workloads:
             for place, each in enumerate(workloads.tokens)
         }
         trusted = {
-            each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.jwks))
+            each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.issuer, each.jwks))
             for each in every
             if each.issuer is not None and each.audience is not None and each.jwks is not None
         }

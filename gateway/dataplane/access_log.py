@@ -4,6 +4,7 @@ Failures, and refusals of who calls, are logged whatever the share is, at most s
 """
 
 import logging
+import re
 from random import random
 
 from gateway.dataplane.pipeline import Served
@@ -22,7 +23,11 @@ LINES_PER_SECOND = 20
 _ADMISSION = (BindingInactive.code, UnsupportedAppType.code)
 """Refused as well, but not for who calls."""
 
-_LONGEST_NAME = 256
+_LONGEST_ROLE = 256
+
+_ACCESS_KEY_ID = re.compile(r"[A-Z0-9_]{1,128}")
+UNKNOWN = "unknown"
+"""An access key id that is none by its form, and may be a secret in the wrong place (D198)."""
 
 
 class AccessLog:
@@ -60,15 +65,13 @@ class AccessLog:
 
 
 def _names(request: Request, caller: Caller | None) -> dict[str, str | None]:
-    """Who it was: what is proved, else what the request states; bounded, as clients choose it."""
+    """Who it was: what is proved, else what the request states, as far as that has the form of an id."""
     if caller is None:
         return {"peer": request.peer, "role": None, "access_key_id": _stated_access_key_id(request)}
-    return {"peer": request.peer, "role": _cut(caller.role), "access_key_id": _cut(caller.access_key_id)}
+    role = caller.role[:_LONGEST_ROLE]
+    return {"peer": request.peer, "role": role, "access_key_id": caller.access_key_id}
 
 
 def _stated_access_key_id(request: Request) -> str | None:
-    return _cut(stated_access_key_id(request.headers))
-
-
-def _cut(name: str | None) -> str | None:
-    return None if name is None else name[:_LONGEST_NAME]
+    stated = stated_access_key_id(request.headers)
+    return stated if stated is None or _ACCESS_KEY_ID.fullmatch(stated) else UNKNOWN

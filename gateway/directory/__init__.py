@@ -19,6 +19,7 @@ bindings      declared and managed apps side by side, as the data plane sees the
 strangers     a bound on what invented tokens cost
 feed          what other replicas have changed, told to the bindings
 lease         one replica at a time reclaims
+sealing       which intents may be believed
 intents       which tables were deleted, and what is to be done about each
 reclaiming    the space of deleted tables, given back in the background
 parts         all of these, put together

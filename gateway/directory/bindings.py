@@ -30,7 +30,7 @@ from gateway.directory.tokens import digest_of, is_well_formed
 from gateway.domain.errors import AuthUnavailable
 from gateway.domain.model import Binding, Environment
 
-_CACHED_BINDINGS = 100_000
+CACHED_BINDINGS = 100_000
 _CACHED_UNKNOWN = 10_000
 _CORRUPT_MS = 1000
 
@@ -61,7 +61,7 @@ class CachedBindings:
         self._reader = BindingReader(records, corrupt, default_limit)
         self._remembering = remembering
         self._clock = clock
-        self._cache = BindingCache(_CACHED_BINDINGS)
+        self._cache = BindingCache(CACHED_BINDINGS)
         self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._corrupt_until_ms: LRUCache[bytes, int] = LRUCache(_CACHED_UNKNOWN)
         self._lookups = Lookups(self._look_up)

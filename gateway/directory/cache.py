@@ -19,6 +19,8 @@ class CachedBinding(Struct, gc=False):
     fresh_until_ms: int
     is_vouched_for: bool = True
     """Whether the feed, as long as it speaks, vouches for it."""
+    may_be_stale: bool = True
+    """Whether the feed has told every change since the lookup, so that an outage may be bridged for long."""
     edition: object = None
     """Of the declared apps, in which its app was looked for last, and was not."""
 

@@ -104,7 +104,7 @@ class Change:
             try:
                 changed = await self._attempt(now_ms)
                 if changed is not None:
-                    await self._side.settle(changed.void_tokens, changed.gone_tables)
+                    await self._side.settle(changed.new_tokens, changed.void_tokens, changed.gone_tables)
                     return changed
             except ControlRefusal as refusal:
                 await self._side.withdraw_pointers()

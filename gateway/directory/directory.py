@@ -27,10 +27,10 @@ class Directory:
         """The app. Raises AppNotFound."""
         return self._declared.find(environment) or await self._managed.find(environment)
 
-    async def register(self, app: AppRecord) -> tuple[AppRecord, bool]:
-        """Create or change; the second value tells whether the app is new."""
+    async def register(self, app: AppRecord, *, only_if_new: bool = False) -> tuple[AppRecord, bool]:
+        """Create or replace; the second value tells whether the app is new. Raises AppExists."""
         with self._changing(app.environment):
-            return await self._managed.register(app)
+            return await self._managed.register(app, only_if_new=only_if_new)
 
     async def change_app(self, environment: Environment, change: AppChange) -> AppRecord:
         """Change of the app what is named. Raises AppNotFound."""

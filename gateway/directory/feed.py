@@ -11,6 +11,9 @@ from backends.interface import RecordStore
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.records import RECLAIMS, environment_in, token_digest_in
 
+_POSITION_HOLDS_SECONDS = 3600.0
+"""Stores keep announcements for longer, a day or ten thousand, but give them up in no order."""
+
 
 class FeedFollower:
     """Asks for the changes since its last question, and tells the cached bindings."""
@@ -34,8 +37,9 @@ class FeedFollower:
     async def follow(self) -> None:
         """One question. Where it fails, the bindings notice that the feed is silent."""
         asked_at_ms = self._now_ms()
+        position = self._position if self.silent_seconds < _POSITION_HOLDS_SECONDS else None
         try:
-            changes = await self._records.changes(self._position)
+            changes = await self._records.changes(position)
         except BackendError:
             return  # told by the log and the metrics of the stores
         for name in changes.names:

@@ -13,7 +13,8 @@ A feed that is not sure to have told everything begins a new epoch: what was loo
 again when it is used. A change that failed here may have been applied: the bindings of its app expire.
 
 While the store is down, a binding is used for `fresh_ms` and `stale_ms` after the store vouched for it last,
-by the feed or by a lookup, and the store is asked once a second per token.
+by the feed or by a lookup, and the store is asked once a second per token. One that was looked up in an
+earlier epoch, and not since, may be what the feed lost: it is used for `fresh_ms` only (D193).
 """
 
 from backends.clock import Clock
@@ -64,12 +65,17 @@ class Freshness:
 
     def expire(self, cached: CachedBinding) -> None:
         """Look it up before it is used again; while the store is down, it may be used."""
+        cached.may_be_stale = cached.may_be_stale and cached.epoch == self._epoch
         if cached.is_vouched_for:
-            is_old = cached.epoch != self._epoch
-            confirmed_ms = self._confirmed_before_epoch_ms if is_old else self._confirmed_ms
-            cached.vouched_for_ms = max(cached.vouched_for_ms, confirmed_ms)
+            cached.vouched_for_ms = max(cached.vouched_for_ms, self._confirmed_in(cached.epoch))
             cached.is_vouched_for = False
         cached.epoch, cached.fresh_until_ms = self._epoch, _NEVER_MS
+
+    def _confirmed_in(self, epoch: int) -> int:
+        """When the feed spoke last in this epoch; of earlier ones than the last two nobody knows."""
+        if epoch == self._epoch:
+            return self._confirmed_ms
+        return self._confirmed_before_epoch_ms if epoch == self._epoch - 1 else _NEVER_MS
 
     def invalidate(self, cached: CachedBinding) -> None:
         """Never use it again as it is."""
@@ -80,6 +86,8 @@ class Freshness:
         """Whether it may be used although the store cannot be asked; if so, then for a second from now on."""
         self.expire(cached)
         now_ms = self._now_ms()
-        until_ms = cached.vouched_for_ms + self._remembering.fresh_ms + self._remembering.stale_ms
+        until_ms = cached.vouched_for_ms + self._remembering.fresh_ms
+        if cached.may_be_stale:
+            until_ms += self._remembering.stale_ms
         cached.fresh_until_ms = min(now_ms + _RETRY_MS, until_ms)
         return now_ms < until_ms

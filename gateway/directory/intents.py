@@ -15,11 +15,11 @@ are written into the intent. A part begins after the version was written, and co
 swaps this version for the next. So parts do not overlap, their sum is never more than the time that has
 passed, and neither wrong wall clocks nor restarts shorten the wait (D133).
 
-An intent that fails costs itself alone. A corrupt one is written anew; one of an app that is corrupt waits
-until that is mended or removed (D135).
+An intent that fails costs itself alone. One that cannot be believed is first written anew (D191); one of an
+app that is corrupt waits until that is mended or removed (D135).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,10 +28,10 @@ from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import NamedRecord, Record, RecordStore
 from backends.walking import walk
-from gateway.directory.corrupt import CorruptRecord, CorruptRecords, find_holders, table_ids_in
-from gateway.directory.records import APPS, RECLAIMS, AppRecord, ReclaimRecord, app_name, encode
+from gateway.directory.corrupt import CorruptRecord, CorruptRecords
+from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, encode, sealed
 from gateway.directory.remembering import Remembering
-from gateway.domain.model import Environment
+from gateway.directory.sealing import Sealing
 
 _ABANDONED_AFTER_MS = 3_600_000
 _SLOWEST_CALL_MS = 30_000
@@ -53,6 +53,7 @@ class Intents:
     ) -> None:
         self._records = records
         self._corrupt = corrupt
+        self._sealing = Sealing(records, corrupt)
         self._remembering = remembering
         self._now_ms = clock.monotonic_ms
         self._seen: dict[str, _Seen] = {}
@@ -71,18 +72,19 @@ class Intents:
         """Whether there is one at all. Raises BackendError."""
         return bool(await self._records.page(RECLAIMS, after="", limit=1))
 
-    async def due(self, most: int) -> dict[str, str]:
+    async def due(self, most: int, but: Collection[str] = ()) -> dict[str, str]:
         """The names and versions of the first whose tables are to be purged now. Raises BackendError.
 
-        Everything else that is to be done about the others is done.
+        If all of them are in `but` there is none; else those come last. Everything that is to be done about
+        the others is done.
         """
-        intents = [intent async for intent in walk(self._records, RECLAIMS)]
+        self.failures = []
+        intents = await self._sealed()
         wait_ms = _SLOWEST_CALL_MS + await self._remembering.longest_ms() if intents else 0
         self._look_at(intents)
-        self.failures = []
         due: dict[str, str] = {}
-        for name, record in intents:
-            if len(due) == most:
+        for name, record in sorted(intents, key=lambda intent: intent[0] in but):
+            if len(due) == most or (name in but and not due):
                 break
             try:
                 if await self._is_due(name, record, wait_ms):
@@ -91,16 +93,42 @@ class Intents:
                 self.failures.append(error)
         return due
 
+    async def are_due(self, intents: Mapping[str, str]) -> bool:
+        """Whether all of them still have these versions and their tables are gone. Raises BackendError.
+
+        What the lease says of a walk is believed no more than an intent is.
+        """
+        for name, version in intents.items():
+            record = await self._records.read(name)
+            intent = None if record is None else self._sealing.read(name, record)
+            if record is None or intent is None or record.version != version:
+                return False
+            try:
+                if await self._is_alive(intent, name.removeprefix(RECLAIMS)):
+                    return False
+            except CorruptRecord:
+                return False  # it waits, and the others do not
+        return True
+
     async def note_purged(self, name: str, version: str) -> None:
         """A purge that began at this version is over. Raises BackendError."""
         record = await self._records.read(name)
         if record is None or record.version != version:
             return
-        try:
-            intent = self._corrupt.decode(name, record, ReclaimRecord)
-        except CorruptRecord:
+        intent = self._sealing.read(name, record)
+        if intent is None:
             return  # its turn comes
         await self._swap(name, record, None if intent.is_purged else replace(intent, is_purged=True))
+
+    async def _sealed(self) -> list[NamedRecord]:
+        """All intents. Those that cannot be sealed now, because the store fails, cost no other its turn."""
+        intents = [intent async for intent in walk(self._records, RECLAIMS)]
+        try:
+            if await self._sealing.seal(intents):
+                return [intent async for intent in walk(self._records, RECLAIMS)]
+        except BackendError as error:
+            self.failures.append(error)
+        return intents
 
     def _look_at(self, intents: Sequence[NamedRecord]) -> None:
         """Keep since when each version has been seen."""
@@ -112,10 +140,8 @@ class Intents:
             self._seen[name] = seen if seen and is_known else _Seen(record.version, now_ms)
 
     async def _is_due(self, name: str, record: Record, wait_ms: int) -> bool:
-        try:
-            intent = self._corrupt.decode(name, record, ReclaimRecord)
-        except CorruptRecord:
-            await self._write_anew(name, record)
+        intent = self._sealing.read(name, record)
+        if intent is None:
             return False
         seen_ms = self._now_ms() - self._seen[name].since_ms
         waited_ms = intent.waited_ms + seen_ms
@@ -136,16 +162,8 @@ class Intents:
         record = await self._records.read(name)
         return record is not None and table_id in self._corrupt.decode(name, record, AppRecord).table_ids
 
-    async def _write_anew(self, name: str, record: Record) -> None:
-        """The name of a corrupt intent tells its table, and the table's id finds the app."""
-        table_ids = table_ids_in(Record(name.encode(), ""))
-        if table_ids != {name.removeprefix(RECLAIMS)}:
-            return
-        holders = await find_holders(self._records, table_ids)
-        parts = [holder.removeprefix(APPS).split("/") for holder in holders.values()]
-        environment = next((Environment(*each) for each in parts if len(each) == 3), None)
-        await self._swap(name, record, ReclaimRecord(environment))
-
     async def _swap(self, name: str, record: Record, intent: ReclaimRecord | None) -> None:
         """Another replica that is first has done the same."""
-        await self._records.swap(name, None if intent is None else encode(intent), record.version)
+        await self._records.swap(
+            name, None if intent is None else encode(sealed(name, intent)), record.version
+        )

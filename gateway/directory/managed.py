@@ -12,6 +12,7 @@ from gateway.directory.documents import AppDocuments
 from gateway.directory.records import AppChange, AppRecord, RetiringToken, TableChange, TableRecord
 from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.errors import (
+    AppExists,
     AppNotFound,
     AppTypeNotServed,
     TableExists,
@@ -43,12 +44,14 @@ class ManagedApps:
         """The app. Raises AppNotFound."""
         return await self._documents.find(environment)
 
-    async def register(self, app: AppRecord) -> tuple[AppRecord, bool]:
-        """Create the app (True), or give an existing one this type and these limits (False)."""
+    async def register(self, app: AppRecord, *, only_if_new: bool = False) -> tuple[AppRecord, bool]:
+        """Create the app (True), or give an existing one this type and these limits (False), or AppExists."""
 
         def register(old: AppRecord | None) -> AppRecord:
             if old is None:
                 return app
+            if only_if_new:
+                raise AppExists
             return replace(
                 old, type=app.type, requests_per_minute=app.requests_per_minute, max_tables=app.max_tables
             )

@@ -73,20 +73,24 @@ class DirectoryPages:
             managed = await self._records.page(prefix, after=position, limit=size)
             found = dict(managed) | dict(self._declared.page(prefix, position, size))
             names = sorted(found)[:size]
-            shown = [name for name in names if is_shown(name[len(prefix) :].partition("/")[0])]
-            apps += await self._readable([(name, found[name]) for name in shown])
+            named = [(name[len(prefix) :].partition("/")[0], name, found[name]) for name in names]
+            apps += await self._readable(named, is_shown)
             if len(names) < size or len(apps) >= limit:
                 return Part(apps[:limit], None)
             position = names[-1]
         return Part(apps, position[len(prefix) :])
 
-    async def _readable(self, found: Sequence[tuple[str, Record | AppRecord]]) -> list[AppRecord]:
+    async def _readable(
+        self, named: Sequence[tuple[str, str, Record | AppRecord]], is_shown: IsShown
+    ) -> list[AppRecord]:
+        """Those that are shown and not corrupt, of apps with their names and their records' names."""
         apps = []
-        for number, (name, each) in enumerate(found, 1):
+        for number, (app, name, each) in enumerate(named, 1):
             with suppress(CorruptRecord):
-                if isinstance(each, Record):
-                    each = self._corrupt.decode(name, each, AppRecord)  # noqa: PLW2901
-                apps.append(each)
+                if is_shown(app):
+                    apps.append(
+                        self._corrupt.decode(name, each, AppRecord) if isinstance(each, Record) else each
+                    )
             if number % _APPS_PER_STEP == 0:
                 await asyncio.sleep(0)
         return apps

@@ -52,6 +52,8 @@ class Reclaimer:
         self._entries = entries
         self._intents = Intents(records, corrupt, remembering, clock)
         self._lease = Lease(records, corrupt, clock)
+        self._held_up: dict[str, BackendError] = {}
+        """Intents whose walk could not go on in this round, and why."""
         self.pause_seconds = 0.0
         """Until the next round, unless an intent is written before."""
         self.scanned = 0
@@ -67,9 +69,10 @@ class Reclaimer:
     async def run(self) -> None:
         """One round, with as many walks as are due. What fails is done in the next one."""
         self.pause_seconds = _ROUND_SECONDS
+        self._held_up.clear()
         try:
             self.pause_seconds = await self._round()
-            failures = self._intents.failures
+            failures = [*self._intents.failures, *self._held_up.values()]
         except BackendError as error:
             failures = [error]
         if failures:
@@ -88,31 +91,43 @@ class Reclaimer:
         lease = await self._lease.take()
         if lease is None:
             return _LEASE_SECONDS
-        walk = lease.walk
+        walk = lease.walk if lease.walk and await self._intents.are_due(lease.walk.intents) else None
         while True:
-            if walk is not None and not await self._finish(walk):
+            if walk is not None and not await self._go_on(walk):
                 self._intents.forget()
                 return _LEASE_SECONDS
-            due = await self._intents.due(TABLES_IN_A_WALK)
+            due = await self._intents.due(TABLES_IN_A_WALK, but=self._held_up)
             if not due:
                 return _ROUND_SECONDS
             walk = Walk(due)
             if not await self._lease.renew(walk):
                 return _LEASE_SECONDS
 
-    async def _finish(self, walk: Walk) -> bool:
-        """Go a walk to its end; False: another replica has the lease now. Raises BackendError."""
+    async def _go_on(self, walk: Walk) -> bool:
+        """Go a walk to its end, or until the store holds it up; False: another replica has the lease now.
+
+        One that is held up stays in the lease, for the next round. Where tables were deleted meanwhile, a new
+        walk takes its place, which they share.
+        """
         keyspaces = [Keyspace(name.removeprefix(RECLAIMS)) for name in walk.intents]
         is_over = False
         while not is_over:
             if self._lease.is_due and not await self._lease.renew(walk):
                 return False
-            step = await self._entries.purge(keyspaces, walk.cursor)
+            try:
+                step = await self._entries.purge(keyspaces, walk.cursor)
+            except BackendError as error:
+                self._held_up |= dict.fromkeys(walk.intents, error)
+                return await self._lease.renew(walk)
             self.scanned += step.scanned
             self.deleted += step.deleted
             await _pace(step.commands, step.scanned)
             is_over = step.cursor is None
             walk = replace(walk, cursor=step.cursor)
+        return await self._close(walk)
+
+    async def _close(self, walk: Walk) -> bool:
+        """Note of each intent that the whole store was walked for it."""
         for name, version in walk.intents.items():
             await self._intents.note_purged(name, version)
             await _pace(commands=2)

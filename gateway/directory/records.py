@@ -9,6 +9,7 @@ lease/reclaiming         a LeaseRecord: which replica reclaims, and how far it i
 Which may be relied on when is said in `changes`.
 """
 
+from hashlib import sha256
 from sys import intern
 from typing import Any, TypeVar
 
@@ -125,12 +126,14 @@ class TokenRecord(Struct, frozen=True):
 class ReclaimRecord(Struct, frozen=True):
     """The intent to give back the space of a table of this app; None: no app is known to have had it.
 
-    `is_purged`: once already; a second purge is due after a wait, of which `waited_ms` are over.
+    `is_purged`: once already; a second purge is due after a wait, of which `waited_ms` are over. `seal` is a
+    checksum of all that and of the table's id (D191); those of older versions have none.
     """
 
     environment: Environment | None
     is_purged: bool = False
     waited_ms: int = 0
+    seal: str | None = None
 
 
 class MemoryRecord(Struct, frozen=True):
@@ -210,7 +213,19 @@ def decode(name: str, record: Record, kind: type[Document]) -> Document:
         raise CorruptEntry("a directory record cannot be read") from None
     if isinstance(document, AppRecord) and app_name(document.environment) != name:
         raise CorruptEntry("a directory record has the name of another one")
+    if isinstance(document, ReclaimRecord) and document.seal not in (None, _seal_of(name, document)):
+        raise CorruptEntry("an intent is not what was written under this name")
     return document
+
+
+def sealed(name: str, intent: ReclaimRecord) -> ReclaimRecord:
+    """The intent as it is written under its name."""
+    return replace(intent, seal=_seal_of(name, intent))
+
+
+def _seal_of(name: str, intent: ReclaimRecord) -> str:
+    text = name.encode(errors="surrogateescape") + b"\n" + encode(replace(intent, seal=None))
+    return sha256(text).hexdigest()[:16]
 
 
 encode = msgspec.json.encode

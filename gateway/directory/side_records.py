@@ -4,7 +4,14 @@ from contextlib import suppress
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import RecordStore
-from gateway.directory.records import ReclaimRecord, TokenRecord, encode, reclaim_name, token_name
+from gateway.directory.records import (
+    ReclaimRecord,
+    TokenRecord,
+    encode,
+    reclaim_name,
+    sealed,
+    token_name,
+)
 from gateway.domain.model import Environment
 
 _ATTEMPTS = 100
@@ -25,7 +32,7 @@ class SideRecords:
         try:
             for sha256 in sorted(tokens):
                 self._announced.add(sha256)
-                await self._records.swap(token_name(sha256), encode(TokenRecord(self._environment)), None)
+                await self._write_pointer(sha256)
             for table_id in sorted(doomed_tables):
                 await self._write_intent(reclaim_name(table_id))
         except BackendUnavailable:
@@ -38,17 +45,25 @@ class SideRecords:
         with suppress(BackendError):
             await self._drop_pointers(self._announced)
 
-    async def settle(self, void_tokens: set[str], gone_tables: set[str]) -> None:
-        """The change is in force: no pointer is left to void tokens, and an intent for each table that went.
+    async def settle(self, new_tokens: set[str], void_tokens: set[str], gone_tables: set[str]) -> None:
+        """The change is in force: each new token has a pointer, each table that went an intent.
 
-        A change that was held up for very long between intent and swap may have lost its intent as
-        abandoned. A pointer that stays, because the store fails, is harmless.
+        They may be lost: with a master that failed before the document was swapped at the next one (D195),
+        or as an abandoned intent, if the change was held up for very long. No pointer is left to void tokens;
+        one that stays, because the store fails, is harmless.
         """
         with suppress(BackendError):
+            for sha256 in sorted(new_tokens):
+                if await self._records.read(token_name(sha256)) is None:
+                    await self._write_pointer(sha256)
             for table_id in sorted(gone_tables):
                 if await self._records.read(reclaim_name(table_id)) is None:
                     await self._write_intent(reclaim_name(table_id))
             await self._drop_pointers(void_tokens)
+
+    async def _write_pointer(self, sha256: str) -> None:
+        """Unless there is one."""
+        await self._records.swap(token_name(sha256), encode(TokenRecord(self._environment)), None)
 
     async def _drop_pointers(self, digests: set[str]) -> None:
         for sha256 in sorted(digests):
@@ -63,9 +78,10 @@ class SideRecords:
         A reclaimer that found the table alive is about to drop the earlier intent as abandoned. Its swap
         names the version that it read, so it fails against the one that is written here.
         """
+        intent = encode(sealed(name, ReclaimRecord(self._environment)))
         for _ in range(_ATTEMPTS):
             earlier = await self._records.read(name)
             version = None if earlier is None else earlier.version
-            if await self._records.swap(name, encode(ReclaimRecord(self._environment)), version):
+            if await self._records.swap(name, intent, version):
                 return
         raise BackendUnavailable("an intent of the directory keeps changing")

@@ -205,6 +205,10 @@ class TableExists(
 ): ...
 class TableLimitReached(ControlRefusal, status=409, code="table_limit_reached"): ...
 class TooManyTokens(ControlRefusal, status=409, code="too_many_tokens"): ...
+class AppExists(
+    ControlRefusal, status=412, code="app_exists",
+    detail="If-None-Match: * asks for a new app environment, and this one exists; PATCH changes it",
+): ...
 class AppIsDeclared(
     ControlRefusal, status=409, code="declared_app",
     detail="this app is declared in the configuration file, and changes there alone",
@@ -213,6 +217,13 @@ class SessionCredentialsDisabled(
     ControlRefusal, status=409, code="session_credentials_disabled",
     detail="signature.credentials.session is not configured",
 ): ...
+class NoUsage(
+    ControlRefusal, status=404, code="no_usage",
+    detail="no Prometheus is configured to read usage from: console.prometheus",
+): ...
+class UsageUnavailable(ControlRefusal, status=503, code="usage_unavailable", retry_after_seconds=10):
+    """Prometheus does not answer, or not as Prometheus does."""
+
 class AppTypeNotServed(ControlRefusal, status=422, code="unsupported_app_type"): ...
 
 class InvalidField(ControlRefusal, status=422):

@@ -78,6 +78,16 @@ SECRET_CHARACTERS = 16
 
 Secret = Annotated[str, Meta(min_length=SECRET_CHARACTERS)]
 
+
+def is_repetitive(secret: str) -> bool:
+    """Whether it is a piece of at most half its length, over and over; the last one may be cut (D197).
+
+    Then its first half stands again where the second piece begins, and nowhere earlier.
+    """
+    length = secret.find(secret[: (len(secret) + 1) // 2], 1)
+    return length > 0 and secret.startswith(secret[length:])
+
+
 CONTROL_BODY_BYTES = 65_536
 """The largest body of a control-plane request."""
 

@@ -241,7 +241,10 @@ class Connection(asyncio.Protocol):
         closes = response.closes or self._must_close(body, response.answer.code)
         keep_alive = request.keep_alive and not (closes or self._is_last)
         now_seconds = self._service.clock.wall_ms() // 1000
-        self._sender.write(encode_response(request, response.answer, now_seconds, keep_alive=keep_alive))
+        first, rest = encode_response(request, response.answer, now_seconds, keep_alive=keep_alive)
+        self._sender.write(first)
+        if rest:
+            self._sender.write(rest)
         if self._sender.is_paused:
             self._wait_in(self._service.places.unread)
             if not await self._sender.drain():

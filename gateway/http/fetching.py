@@ -7,7 +7,7 @@ import stat
 import aiohttp
 
 from gateway.config.settings import is_url
-from gateway.identity.issuers import FetchFailed
+from gateway.identity.issuer_keys import FetchFailed
 from gateway.identity.keys import MOST_BYTES
 
 _SECONDS = 10.0
@@ -26,7 +26,7 @@ async def fetch_keys(place: str) -> bytes:
 
 async def _get(url: str) -> bytes:
     """No redirection is followed, no proxy asked, nothing decompressed."""
-    body = b""
+    body = bytearray()
     async with (
         aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=_SECONDS),
@@ -41,7 +41,7 @@ async def _get(url: str) -> bytes:
             body += chunk
             if len(body) > MOST_BYTES:
                 raise FetchFailed(f"the answer has more than {MOST_BYTES} bytes")
-    return body
+    return bytes(body)
 
 
 def _read(file: str) -> bytes:

@@ -16,7 +16,11 @@ from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 
+_WITHOUT_CONTENT = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""A length of 0 would be that of the response that is not sent again (RFC 9110, section 8.6)."""
+
 _REQUEST_ID = b"x-request-id"
+_LARGE_BYTES = 262_144
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
@@ -107,10 +111,17 @@ def _request_id_of(headers: Headers) -> str:
     return own.decode()
 
 
-def encode_response(request: Request, answer: Answer, now_seconds: int, *, keep_alive: bool) -> bytes:
-    """The response to a request on the wire, which has no body where HEAD asked."""
+def encode_response(
+    request: Request, answer: Answer, now_seconds: int, *, keep_alive: bool
+) -> tuple[bytes, bytes]:
+    """The response to a request on the wire, which has no body where HEAD asked.
+
+    In one piece and an empty one; a large body, of a scrape, is a piece of its own, because a copy of
+    megabytes holds the loop for milliseconds.
+    """
     body = answer.body if request.method != "HEAD" else b""
-    return _head(answer, request.id, now_seconds, keep_alive=keep_alive) + body
+    head = _head(answer, request.id, now_seconds, keep_alive=keep_alive)
+    return (head + body, b"") if len(body) < _LARGE_BYTES else (head, body)
 
 
 def encode_refusal(refusal: Refusal, now_seconds: int) -> bytes:
@@ -137,6 +148,6 @@ def _start(status: int, content_type: str, content_length: int, now_seconds: int
     content = f"Content-Type: {content_type}\r\nContent-Length: {content_length}\r\n"
     return (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
-        f"{content if status != HTTPStatus.NO_CONTENT else ''}"
+        f"{content if status not in _WITHOUT_CONTENT else ''}"
         f"Date: {_http_date(now_seconds)}\r\n"
     )

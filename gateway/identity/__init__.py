@@ -3,7 +3,8 @@
 permissions       grants: which permissions, on which organizations and apps; an identity has several
 control_tokens    the bearer tokens in the configuration, compared in constant time
 keys              the public keys of an issuer, each for one algorithm
-issuers           where those keys come from, and how they are kept
+issuer_keys       where those keys come from, and how they are kept
+issuers           all issuers that are trusted somewhere: each is asked once, whoever trusts it
 web_tokens        tokens of issuers: verified once, then remembered
 callers           from a bearer token to an identity
 """

@@ -13,6 +13,11 @@ class ControlTokens:
     def __init__(self, bearers: Sequence[tuple[str, Identity]]) -> None:
         self._bearers = [(sha256(token.encode()).digest(), identity) for token, identity in bearers]
 
+    @property
+    def names(self) -> list[str]:
+        """Of all bearers."""
+        return [identity.name for _, identity in self._bearers]
+
     def find(self, token: bytes) -> Identity | None:
         """The bearer. Takes as long for every token, as each is compared with all that are known (D171)."""
         sent = sha256(token).digest()

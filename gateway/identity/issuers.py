@@ -1,124 +1,59 @@
-"""The keys of issuers: fetched beside the requests, kept while an issuer does not answer (D174)."""
+"""All issuers that are trusted somewhere: the keys of each are fetched once, whoever needs them (D188)."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterable
-
-from jwt.algorithms import AllowedPublicKeys
+from collections import Counter
+from collections.abc import Iterable
+from weakref import WeakValueDictionary
 
 from backends.clock import Clock
-from gateway.domain.errors import KeysUnavailable
-from gateway.identity.keys import KeySet, UnusableKeys, parse_keys
-
-log = logging.getLogger("kvs.identity")
-
-Fetch = Callable[[str], Awaitable[bytes]]
-"""What lies at a place, within a bound and a deadline. Raises FetchFailed."""
-
-WAIT_SECONDS = 2.0
-"""How long a request waits for an issuer at most."""
-
-_PAUSE_MS = 10_000
-"""Between two fetches from an issuer, whatever is asked for."""
-
-_FRESH_MS = 300_000
-"""After which keys are fetched again whatever is asked for: some may have been withdrawn."""
-
-
-class FetchFailed(Exception):
-    """Nothing usable came; the text says why."""
-
-
-class IssuerKeys:
-    """The keys at one place, which `fetch` understands. Nothing is kept of ids that are unknown."""
-
-    def __init__(self, source: str, fetch: Fetch, clock: Clock) -> None:
-        self.source = source
-        self._fetch = fetch
-        self._clock = clock
-        self.keys: KeySet = {}
-        self._body: bytes | None = None
-        self._began_ms: int | None = None
-        self._is_current = False
-        self._fetching: asyncio.Task[None] | None = None
-
-    async def find(self, key_id: str | None, algorithm: str) -> AllowedPublicKeys | None:
-        """The key of that id for that algorithm; without an id the only one there is, if there is only one.
-
-        Waits for a fetch, if one is due. Raises KeysUnavailable if the issuer cannot be asked for a key.
-        """
-        key = self._known(key_id, algorithm)
-        if key is None:
-            fetching = self._begin(_PAUSE_MS)
-            if fetching is not None:
-                await asyncio.wait([fetching], timeout=WAIT_SECONDS)
-            key = self._known(key_id, algorithm)
-            if key is None and not self._is_current:
-                raise KeysUnavailable
-        return key
-
-    async def refresh(self) -> None:
-        """Fetch, if the keys are not fresh any more or the last fetch failed."""
-        fetching = self._begin(_FRESH_MS if self._is_current else _PAUSE_MS)
-        if fetching is not None:
-            await asyncio.wait([fetching])
-
-    async def close(self) -> None:
-        """End a fetch that is under way."""
-        if self._fetching is not None:
-            self._fetching.cancel()
-            await asyncio.wait([self._fetching])
-
-    def _known(self, key_id: str | None, algorithm: str) -> AllowedPublicKeys | None:
-        if key_id is not None:
-            return self.keys.get((key_id, algorithm))
-        fitting = [key for (_, fits), key in self.keys.items() if fits == algorithm]
-        return fitting[0] if len(fitting) == 1 else None
-
-    def _begin(self, pause_ms: int) -> asyncio.Task[None] | None:
-        """The fetch that is under way, or a new one if the last began long enough ago."""
-        now_ms = self._clock.monotonic_ms()
-        is_due = self._began_ms is None or now_ms - self._began_ms >= pause_ms
-        if self._fetching is None and is_due:
-            self._began_ms = now_ms
-            self._fetching = asyncio.create_task(self._run())
-        return self._fetching
-
-    async def _run(self) -> None:
-        self._is_current = False
-        try:
-            body = await self._fetch(self.source)
-            if body != self._body:
-                self.keys, self._body = parse_keys(body), body
-            self._is_current = True
-        except (FetchFailed, UnusableKeys) as error:
-            fields = {"jwks": self.source, "problem": str(error) or "is no JWKS"}
-            log.warning("the keys of an issuer cannot be had", extra={"fields": fields})
-        finally:
-            self._fetching = None
+from gateway.identity.issuer_keys import Fetch, IssuerKeys
 
 
 class Issuers:
-    """The keys of all issuers that are in use. A reload keeps those of places that stay."""
+    """Keys by issuer and place. They are known as long as anybody holds them, and refreshed while in use."""
 
     def __init__(self, fetch: Fetch, clock: Clock) -> None:
         self._fetch = fetch
         self._clock = clock
-        self._in_use: dict[str, IssuerKeys] = {}
+        self._known: WeakValueDictionary[tuple[str, str], IssuerKeys] = WeakValueDictionary()
+        self._needed: dict[str, list[IssuerKeys]] = {}
 
-    def keys_at(self, source: str) -> IssuerKeys:
-        """The keys at a place."""
-        return self._in_use.get(source) or IssuerKeys(source, self._fetch, self._clock)
+    def keys_at(self, issuer: str, source: str) -> IssuerKeys:
+        """The issuer's keys at a place: those that are known, so that a reload keeps what stays."""
+        keys = self._known.get((issuer, source))
+        if keys is None:
+            keys = self._known[issuer, source] = IssuerKeys(issuer, source, self._fetch, self._clock)
+        return keys
 
-    def use(self, keys: Iterable[IssuerKeys]) -> None:
-        """Refresh these from now on, and no others."""
-        self._in_use = {each.source: each for each in keys}
+    def use(self, who: str, keys: Iterable[IssuerKeys]) -> None:
+        """These are what `who` needs from now on."""
+        self._needed[who] = list(keys)
+
+    @property
+    def in_use(self) -> set[IssuerKeys]:
+        """All that somebody needs."""
+        return {each for needed in self._needed.values() for each in needed}
 
     async def refresh(self) -> None:
         """Fetch what is due, from all issuers at once."""
-        await asyncio.gather(*(each.refresh() for each in self._in_use.values()))
+        await asyncio.gather(*(each.refresh() for each in self.in_use))
+
+    def ages_seconds(self) -> dict[str, float]:
+        """By issuer, how old its keys are; of several places, the oldest."""
+        ages: dict[str, float] = {}
+        for each in self.in_use:
+            ages[each.issuer] = max(each.age_seconds, ages.get(each.issuer, 0.0))
+        return ages
+
+    def fetches(self) -> dict[tuple[str, ...], float]:
+        """How many there were, by issuer and outcome."""
+        counted: Counter[tuple[str, ...]] = Counter()
+        for each in self.in_use:
+            for outcome, count in each.fetches.items():
+                counted[each.issuer, outcome] += count
+        return {labels: float(count) for labels, count in counted.items()}
 
     async def close(self) -> None:
-        """End what is under way."""
-        for each in self._in_use.values():
+        """End what is under way, for whoever began it."""
+        for each in list(self._known.values()):
             await each.close()

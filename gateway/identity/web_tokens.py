@@ -12,7 +12,7 @@ from jwt.types import Options
 from msgspec import Meta, Struct
 
 from backends.clock import Clock
-from gateway.identity.issuers import IssuerKeys
+from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.keys import KeySet
 
 LONGEST_TOKEN = 16_384

@@ -51,10 +51,21 @@ PLACES_LOST = Metric(
 CONTROL_REQUESTS = Metric(
     "kvs_control_requests_total", "counter", "Requests of the control plane.", ("action", "outcome")
 )
+CONTROL_TOKEN_REQUESTS = Metric(
+    "kvs_control_token_requests_total", "counter", "Requests with each control token, by its name.", ("name",)
+)
 
 # the credentials listener
 CREDENTIALS_REQUESTS = Metric(
     "kvs_credentials_requests_total", "counter", "Requests of workloads for credentials.", ("form", "outcome")
+)
+
+# the issuers of JWTs that the control and the credentials listener trust
+ISSUER_KEYS_AGE = Metric(
+    "kvs_issuer_keys_age_seconds", "gauge", "Since an issuer's keys were fetched last.", ("issuer",)
+)
+ISSUER_FETCHES = Metric(
+    "kvs_issuer_fetches_total", "counter", "Fetches of an issuer's keys.", ("issuer", "outcome")
 )
 
 # the stores and the directory

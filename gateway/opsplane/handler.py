@@ -61,18 +61,9 @@ class OpsHandler:
         return Answer(200, b'{"status":"alive"}')
 
     async def _readyz(self, _: Request) -> Answer:
-        status = self._health.status
-        dependencies = {
-            name: "up" if is_up else "down" for name, is_up in self._health.dependencies().items()
-        }
-        told: dict[str, object] = {"status": status, "dependencies": dependencies}
-        held = {
-            name: sorted(each for each, holds in warnings.items() if holds)
-            for name, warnings in self._health.warnings().items()
-        }
-        if warnings := {name: each for name, each in held.items() if each}:
-            told["warnings"] = warnings
-        return Answer(200 if status is Status.READY else 503, msgspec.json.encode(told))
+        told = self._health.describe()
+        is_ready = told["status"] is Status.READY
+        return Answer(200 if is_ready else 503, msgspec.json.encode(told))
 
     async def _openapi(self, _: Request) -> Answer:
         return Answer(200, self._api)

@@ -73,6 +73,18 @@ class Health:
             for warning, holds in warnings.items()
         }
 
+    def describe(self) -> dict[str, object]:
+        """Status, dependencies, and those warnings that hold."""
+        dependencies = {name: "up" if is_up else "down" for name, is_up in self.dependencies().items()}
+        held = {
+            name: sorted(each for each, holds in warnings.items() if holds)
+            for name, warnings in self.warnings().items()
+        }
+        told: dict[str, object] = {"status": self.status, "dependencies": dependencies}
+        if warnings := {name: each for name, each in held.items() if each}:
+            told["warnings"] = warnings
+        return told
+
     async def check(self) -> None:
         """Ping each store once; changes are logged."""
         errors = {backend: await _ping(backend) for backend in set(self._dependencies.values())}

@@ -5,5 +5,5 @@ drain         fails no request and loses no count: the steps of a shutdown, and 
 reload        hot reload: what may change, how it is applied, when the file is read again
 certificates  the certificates of all listeners, and how a reload shows new ones
 background    health checks, tending the directory, dropping idle rows
-stores        the opened stores
+stores        opening the stores, and the opened ones
 """

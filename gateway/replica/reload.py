@@ -25,6 +25,7 @@ from gateway.config.dangers import warn_of_dangers
 from gateway.config.loading import ConfigurationFile
 from gateway.config.problems import InvalidConfiguration, Problems
 from gateway.config.settings import Settings
+from gateway.domain.answers import iso_instant
 from gateway.observability.catalogue import RELOAD_SUCCESS_TIME, RELOAD_SUCCESSFUL
 from gateway.observability.logs import report_exception
 from gateway.observability.metrics import ServiceMetrics
@@ -93,6 +94,13 @@ class Reload:
         self._succeeded_at_ms = clock.wall_ms()
         metrics.watch(RELOAD_SUCCESSFUL, lambda: self._succeeded)
         metrics.watch(RELOAD_SUCCESS_TIME, lambda: self._succeeded_at_ms / 1000)
+
+    def describe(self) -> dict[str, object]:
+        """Whether the last reload succeeded, and since when the settings are in use."""
+        return {
+            "last_reload_successful": self._succeeded,
+            "last_reload_success_at": iso_instant(self._succeeded_at_ms),
+        }
 
     async def run(self, file: ConfigurationFile) -> None:
         """Read the file and apply it. Its mistakes are logged and change nothing."""

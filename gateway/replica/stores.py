@@ -1,9 +1,24 @@
 """The opened stores of a replica."""
 
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
 from msgspec import Struct
 
+from backends.clock import Clock
 from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
+from backends.settings import StoreSettings
 from gateway.config.settings import Settings
+from gateway.observability.stores import (
+    ObservedEntryStore,
+    ObservedRecordStore,
+    ObservedWindowCounter,
+    StoreObserver,
+)
+
+log = logging.getLogger("kvs.app")
+
+OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 
 
 class Stores(Struct, frozen=True):
@@ -28,3 +43,19 @@ class Stores(Struct, frozen=True):
         if settings.counters is not None:
             applied.append(counters.apply(settings.counters))
         return all(applied)
+
+
+async def open_stores(
+    settings: Settings, clock: Clock, observers: Sequence[StoreObserver], open_store: OpenStore
+) -> Stores:
+    """One store, or two where counters have one of their own. None needs to be reachable."""
+    store = await open_store(settings.store, clock)
+    counters = store if settings.counters is None else await open_store(settings.counters, clock)
+    if "memory" in (store.name, counters.name):
+        log.warning("the memory store serves one replica only, and forgets everything when it ends")
+    return Stores(
+        entries=ObservedEntryStore(store.entries, store.name, observers),
+        counters=ObservedWindowCounter(counters.counters, counters.name, observers),
+        records=ObservedRecordStore(store.records, store.name, observers),
+        dependencies={"store": store, "counters": counters, "directory": store},
+    )

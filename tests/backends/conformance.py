@@ -7,12 +7,13 @@ store that keeps real time also sets `short_ms` and `slack_ms`.
 from tests.backends.conformance_base import BackendConformance
 from tests.backends.conformance_counters import WindowCounterConformance
 from tests.backends.conformance_entries import EntryStoreConformance
-from tests.backends.conformance_feed import FeedConformance
+from tests.backends.conformance_feed import FeedConformance, SharedFeedConformance
 from tests.backends.conformance_records import RecordStoreConformance
 
 __all__ = [
     "EntryStoreConformance",
     "RecordStoreConformance",
+    "SharedStoreConformance",
     "StoreConformance",
     "WindowCounterConformance",
 ]
@@ -26,3 +27,7 @@ class StoreConformance(
     FeedConformance,
 ):
     """Everything that is asked of a store."""
+
+
+class SharedStoreConformance(StoreConformance, SharedFeedConformance):
+    """Everything that is asked of a store that others can write to."""

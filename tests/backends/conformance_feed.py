@@ -9,7 +9,7 @@ import backends.dynamodb.feed
 import backends.memory.backend
 import backends.redis.feed
 from backends.interface import Changes, RecordStore
-from tests.backends.conformance_base import Conformance
+from tests.backends.conformance_base import Conformance, Opened
 
 _FEEDS = (backends.memory.backend, backends.redis.feed, backends.dynamodb.feed)
 
@@ -101,3 +101,23 @@ class FeedConformance(Conformance):
         for module in _FEEDS:
             monkeypatch.setattr(module, "MAX_CHANGES", 3)
         return 3
+
+
+class SharedFeedConformance(FeedConformance):
+    """The same of a store that others can write to."""
+
+    async def intrude(self, opened: Opened) -> None:
+        """Somebody else writes into the feed what no gateway does."""
+        raise NotImplementedError
+
+    async def test_what_somebody_else_wrote_into_the_feed_hides_no_change(self, opened, store, names):
+        here = await self._here(store.records)
+        await self.intrude(opened)
+        name = names()
+        await store.records.swap(name, b"1", None)
+        for replica in opened.replicas:
+            changes = await replica.records.changes(here)
+            assert name in changes.names or not changes.is_complete
+            last = names()
+            await store.records.swap(last, b"1", None)
+            assert (await replica.records.changes(changes.position)).names[-1:] == (last,)

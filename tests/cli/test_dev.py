@@ -24,20 +24,32 @@ OF_THE_CALLER = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 OF_COMMANDS = {"KVS_CONTROL_URL", "KVS_CONTROL_TOKEN"}
 
 
+def started(folder: Path, *options: str):
+    """The process. Another one may be quicker to take the port: then it is started anew on another."""
+    while True:
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gateway", "dev", "--port", str(free_port()), *options],
+                cwd=folder,
+                env={**os.environ, "KVS_CONTROL_TOKEN": "the-token-of-production", "PYTHONPATH": str(ROOT)},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        first = process.stdout.readline()
+        if first:
+            return process, first
+        process.stdout.close()
+        process.wait()
+        reason = (folder / "log").read_text()
+        assert "ddress already in use" in reason, reason
+
+
 @contextmanager
 def running(folder: Path, *options: str):
     """What the command prints, once the gateway listens."""
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gateway", "dev", "--port", str(free_port()), *options],
-            cwd=folder,
-            env={**os.environ, "KVS_CONTROL_TOKEN": "the-token-of-production", "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
+    process, printed = started(folder, *options)
     try:
-        printed = ""
         while "/v1/put" not in printed:
             line = process.stdout.readline()
             assert line, (folder / "log").read_text()
@@ -133,3 +145,10 @@ def test_the_configuration_that_it_runs_on_is_the_example_and_can_be_printed():
         [sys.executable, "-m", "gateway", "dev", "--print-config"], capture_output=True, text=True, check=True
     )
     assert done.stdout == EXAMPLE.read_text() == (ROOT / "config.example.yaml").read_text()
+
+
+def test_the_address_of_the_console_is_printed(tmp_path):
+    with running(tmp_path) as printed:
+        (address,) = [line.split()[-1] for line in printed.splitlines() if line.startswith("# The console:")]
+        with urlopen(address) as answer:
+            assert (answer.status, answer.headers.get_content_type()) == (200, "text/html")

@@ -7,6 +7,7 @@ import pytest
 from gateway.directory.records import AppRecord, app_name, encode
 from gateway.domain.model import Environment
 from tests.cli.conftest import BLOG
+from tests.controlplane.paths import BLOG as BLOG_PATH
 from tests.support.config import ROLE
 from tests.support.signing import Signer
 
@@ -38,6 +39,23 @@ async def test_registering_an_app_that_exists_changes_only_what_is_named(run):
     limits = ("--requests-per-minute", "60", "--max-tables", "1")
     before = (await run("apps", "register", *BLOG, "--type", "api", *limits)).json
     assert (await run("apps", "register", *BLOG, "--type", "sse")).json == {**before, "type": "sse"}
+
+
+async def test_registering_an_app_that_another_registers_at_the_same_moment_changes_only_what_is_named(
+    run, gateway, monkeypatch
+):
+    directory = gateway.app.control.directory
+    register = directory.register
+
+    async def second(app, **options):
+        monkeypatch.setattr(directory, "register", register)
+        await gateway.manage("PUT", BLOG_PATH, {"type": "sse", "max_tables": 7})
+        return await register(app, **options)
+
+    monkeypatch.setattr(directory, "register", second)
+    named = ("--type", "api", "--requests-per-minute", "60")
+    result = await run("apps", "register", *BLOG, *named)
+    assert result.json == {**APP, "requests_per_minute": 60, "max_tables": 7}
 
 
 async def test_registering_an_app_that_exists_takes_default_for_the_configured_limit(run):

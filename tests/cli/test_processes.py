@@ -14,8 +14,9 @@ import pytest
 from gateway import __version__
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.parsers import Parser
-from tests.support.config import BASE, CONTROL_TOKEN
+from tests.support.config import BASE, CONTROL_TOKEN, merged
 from tests.support.process import GatewayProcess
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 CONFIG = Path(__file__).parents[1] / "config"
 
@@ -24,7 +25,12 @@ def _run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KVS_")}
     command = [sys.executable, "-m", "gateway", *arguments]
     return subprocess.run(
-        command, env={**clean, **environ}, capture_output=True, text=True, timeout=30, check=False
+        command,
+        env={**clean, **environ},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
 
 
@@ -139,3 +145,10 @@ def test_a_file_is_checked_without_the_secrets_that_it_names(tmp_path):
     assert _run("check", "--config", str(file)).returncode == 4
     done = _run("check", "--config", str(file), "--without-files")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_serve_prints_the_address_of_the_console_if_there_is_one(tmp_path, is_enabled):
+    with GatewayProcess(merged(BASE, {"console": {"enabled": is_enabled}}), tmp_path) as process:
+        address = process.urls["control"] + "/console/"
+        assert process.printed.get("console") == (address if is_enabled else None)

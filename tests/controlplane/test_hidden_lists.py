@@ -4,11 +4,15 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
+from gateway.config.loading import parse
+from gateway.controlplane.places import places_of
 from gateway.directory.records import AppRecord, app_name, encode
+from gateway.domain.errors import InvalidField
 from gateway.domain.model import Environment
 from tests.controlplane.paths import APPS
-from tests.support.config import CONTROL_TOKEN
+from tests.support.config import CONTROL_TOKEN, ROLE
 from tests.support.gateway import run_gateway
 
 TOKEN = "the-token-of-the-team"
@@ -114,3 +118,37 @@ async def test_behind_many_hidden_organizations_the_next_page_goes_on_with_decla
         found, places = await pages(gateway, "/v1/orgs?limit=10")
     assert joined(found) == ["aa-team", "m-team", "n-team", "zz-team"]
     assert all(place.startswith("~") for place in places)
+
+
+SECRETS = {
+    "a control token": {"control": {"tokens": ["a-control-token-of-some-length"]}},
+    "a master key": {"credentials": {"session": {"master_keys": ["a-master-key-of-at-least-32-characters"]}}},
+    "a secret of the proxy": {"credentials": {"trusted_proxy": {"secret": "a-secret-of-the-proxy"}}},
+    "a static key": {
+        "credentials": {
+            "static": [{"access_key_id": "AKID", "secret_access_key": "a-secret-access-key", "role": ROLE}]
+        }
+    },
+}
+
+
+def settings_with(control=None, credentials=None):
+    signature = {"approved_roles": [ROLE], "credentials": credentials or {}}
+    text = yaml.safe_dump({"region": "x", "control": control or {}, "signature": signature})
+    return parse(text, {})
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+def test_whoever_has_the_same_secrets_opens_a_place_and_nobody_else(secret):
+    place = places_of(settings_with(**secret)).seal("/v1/orgs", "hidden")
+    assert places_of(settings_with(**secret)).open("/v1/orgs", place) == "hidden"
+    with pytest.raises(InvalidField):
+        places_of(settings_with()).open("/v1/orgs", place)
+
+
+@pytest.mark.parametrize("credentials", [{}, {"trusted_proxy": {"networks": ["10.0.0.0/8"]}}])
+def test_a_configuration_without_a_secret_opens_no_place(credentials):
+    """Whoever knows the file could else make the key of it."""
+    place = places_of(settings_with(credentials=credentials)).seal("/v1/orgs", "hidden")
+    with pytest.raises(InvalidField):
+        places_of(settings_with(credentials=credentials)).open("/v1/orgs", place)

@@ -14,9 +14,11 @@ WHOAMI = "/v1/whoami"
 READ, CHANGE_TABLES, CHANGE_APPS, ISSUE = "read", "tables", "apps", "credentials"
 CALLS = [
     ("GET", "/v1/orgs", None, READ),
+    ("GET", "/v1/health", None, READ),
     ("GET", APPS, None, READ),
     ("GET", BLOG, None, READ),
     ("GET", TABLES, None, READ),
+    ("GET", f"{BLOG}/usage", None, READ),
     ("POST", TABLES, {"name": "posts"}, CHANGE_TABLES),
     ("GET", f"{TABLES}/posts", None, READ),
     ("PATCH", f"{TABLES}/posts", {"minute_limit": 5}, CHANGE_TABLES),
@@ -29,7 +31,7 @@ CALLS = [
     ("DELETE", BLOG, None, CHANGE_APPS),
     ("POST", CREDENTIALS, {"role": ROLE, "org": "acme", "app": "blog", "env": "production"}, ISSUE),
 ]
-OF_PATHS = [call for call in CALLS if call[1] not in ("/v1/orgs", CREDENTIALS)]
+OF_PATHS = [call for call in CALLS if call[1] not in ("/v1/orgs", "/v1/health", CREDENTIALS)]
 
 
 def bearer(allow, orgs=(), apps=(), name="shop-team"):

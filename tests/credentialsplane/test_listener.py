@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.credentialsplane.arrivals import Arrivals
 from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured, fetch
 from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway
@@ -42,6 +43,34 @@ async def test_an_address_may_ask_so_often_in_a_minute_whatever_it_asks():
         assert (await fetch(gateway)).headers["Retry-After"] == "1"
         gateway.clock.advance(1)
         assert (await fetch(gateway)).status == 200
+
+
+@pytest.mark.parametrize("field", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "True-Client-IP"])
+async def test_what_a_client_says_of_its_address_opens_no_other_window(field):
+    async with run_gateway(configured(requests_per_minute_per_address=2)) as gateway:
+        sent = [
+            await gateway.fetch(
+                "GET", CONTAINER, headers={"Authorization": TOKEN, field: f"192.0.2.{number}"}
+            )
+            for number in range(3)
+        ]
+        assert [answer.status for answer in sent] == [200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "share"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+    ],
+)
+def test_a_window_is_that_of_an_ipv4_address_or_of_an_ipv6_network_of_64_bits(clock, first, second, share):
+    arrivals = Arrivals(1, clock)
+    assert arrivals.admit(first) is None
+    assert (arrivals.admit(second) is not None) is share
 
 
 async def test_requests_are_counted_by_outcome(fetching):

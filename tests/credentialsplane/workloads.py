@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
-from tests.identity.issuer import ALL, AUDIENCE, ISSUER, token
+from tests.identity.issuer import token, trusted_from
 from tests.support.clock import FakeClock
 from tests.support.config import ROLE
 from tests.support.gateway import Gateway, Reply
@@ -42,11 +42,9 @@ def vouch(subject: str = SUBJECT, clock: FakeClock | None = None, **changes: Any
 
 def vouched(folder: Path, *subjects: dict[str, Any], **listener: Any) -> dict[str, Any]:
     """The listener, with an issuer whose keys are in a file."""
-    (folder / "keys.json").write_bytes(ALL)
     own = {"subject": SUBJECT, "role": ROLE, **SHOP}
-    trusted = {"issuer": ISSUER, "audience": AUDIENCE, "jwks": str(folder / "keys.json")}
     tokens = {"tokens": [{"token": TOKEN, "role": ROLE, **SHOP}]}
-    return configured({**trusted, "subjects": [own, *subjects]}, tokens, **listener)
+    return configured({**trusted_from(folder), "subjects": [own, *subjects]}, tokens, **listener)
 
 
 async def assume(gateway: Gateway, token: str, *, query: str = "", **changes: str | None) -> Reply:

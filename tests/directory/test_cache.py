@@ -117,7 +117,7 @@ async def test_no_more_unknown_tokens_are_remembered_than_the_bound(monkeypatch,
 
 
 async def test_no_more_bindings_are_remembered_than_the_bound(monkeypatch, region, replica):
-    monkeypatch.setattr(bindings, "_CACHED_BINDINGS", 2)
+    monkeypatch.setattr(bindings, "CACHED_BINDINGS", 2)
     small = region.replica()
     tokens = [await replica.create(name) for name in ("a", "b", "c")]
     assert all([await small.knows(token) for token in tokens])

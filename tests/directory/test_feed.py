@@ -153,17 +153,59 @@ async def test_an_outage_is_bridged_from_when_the_feed_spoke_last(region, replic
         await following.knows(token)
 
 
-async def test_an_outage_right_after_the_feed_has_lost_changes_is_bridged_too(region, replica, following):
+async def _lose_changes(region) -> None:
+    """More of them than one answer of the feed holds."""
+    for _ in range(MAX_CHANGES + 1):
+        await region.backend.records.swap("other/record", b"1", await _version(region, "other/record"))
+
+
+async def _may_use_in_an_outage(region, replica, token: str, seconds: int) -> bool:
+    """Whether it may after so many seconds in which the store was down, asked for all the while."""
+    region.faults.fail = {"*"}
+    may_use = True
+    for _ in range(seconds):
+        region.clock.advance(1000)
+        try:
+            may_use = await replica.knows(token)
+        except AuthUnavailable:
+            may_use = False
+    return may_use
+
+
+@pytest.mark.parametrize("revoke", REVOCATIONS)
+async def test_what_the_feed_lost_is_used_for_no_longer_than_the_cache_time_even_in_an_outage(
+    region, replica, following, revoke
+):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
     await _pass(region, following, 3600)
-    for _ in range(MAX_CHANGES + 1):
-        await region.backend.records.swap("other/record", b"1", await _version(region, "other/record"))
+    await revoke(replica)
+    await _lose_changes(region)
     await following.feed.follow()
-    region.faults.fail = {"*"}
-    region.clock.advance(STALE_TTL_MS)
+    assert await _may_use_in_an_outage(region, following, token, CACHE_TTL_MS // 1000 - 1)
+    assert not await _may_use_in_an_outage(region, following, token, 1)
+
+
+async def test_a_second_loss_of_the_feed_gives_no_more_time(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _rotate(replica)
+    for _ in range(2):
+        await _lose_changes(region)
+        await _pass(region, following, CACHE_TTL_MS // 1000 - 2)
+    assert not await _may_use_in_an_outage(region, following, token, 1)
+
+
+async def test_what_was_looked_up_since_the_feed_lost_changes_outlives_an_outage(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _lose_changes(region)
+    await following.feed.follow()
     assert await following.knows(token)
+    assert await _may_use_in_an_outage(region, following, token, STALE_TTL_MS // 1000)
 
 
 async def _version(region, name: str) -> str | None:
@@ -208,6 +250,16 @@ async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was
     assert not await following.knows(token)
     await following.feed.follow()
     assert await following.knows(token)
+
+
+async def test_a_replica_that_was_away_for_a_day_begins_anew(region, replica, following):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    gaps = following.feed.gaps
+    region.clock.advance(HOURS_MS)
+    await following.feed.follow()
+    assert following.feed.gaps == gaps + 1
 
 
 async def test_a_lookup_on_its_way_when_the_feed_tells_of_a_change_is_not_kept(region, replica, following):

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace, PurgeStep
 from gateway.directory.lease import LEASE_MS, RENEWED_AFTER_MS
 from gateway.directory.reclaiming import COMMANDS_PER_SECOND, TABLES_IN_A_WALK
@@ -21,6 +22,8 @@ class ScriptedWalk:
     def __init__(self, region: Region, *, steps: int, step_ms: int = 0) -> None:
         self.asked: list[tuple[int, str | None]] = []
         self.crash_at: int | None = None
+        self.held_up_at: int | None = None
+        self.tables: set[Keyspace] = set()
         self.begun = asyncio.Event()
         self._region, self._steps, self._step_ms = region, steps, step_ms
         region.backend.entries.purge = self._purge
@@ -30,7 +33,10 @@ class ScriptedWalk:
         if at == self.crash_at:
             self.crash_at = None
             raise Crash
+        if at == self.held_up_at:
+            raise BackendUnavailable("one of the masters does not answer")
         self.asked.append((len(keyspaces), cursor))
+        self.tables.update(keyspaces)
         self.begun.set()
         self._region.clock.advance(self._step_ms)
         return PurgeStep(str(at + 1) if at + 1 < self._steps else None, 500, 0, 2)
@@ -196,6 +202,40 @@ async def test_a_walk_that_the_store_failed_goes_on_in_the_next_round(region, re
     region.faults.fail.clear()
     await replica.reclaimer.run()
     assert region.memory.entries.used_bytes == 0
+
+
+async def test_what_is_deleted_while_a_walk_is_held_up_is_purged_as_far_as_the_store_can_be_walked(
+    region, replica
+):
+    walk = ScriptedWalk(region, steps=3)
+    walk.held_up_at = 2
+    first = await _delete_tables(region, replica, 2)
+    await replica.reclaimer.run()
+    await replica.reclaimer.run()
+    assert walk.asked == [(2, None), (2, "1")], "what was walked is not walked again"
+    blog = Environment("acme", "blog", "production")
+    await replica.register(blog)
+    await replica.create("t", blog)
+    await replica.directory.remove(blog)
+    await replica.reclaimer.run()
+    assert walk.asked[2:] == [(3, None), (3, "1")]
+    assert len(await region.record_names("reclaim/")) == len(first) + 1
+    walk.held_up_at = None
+    await replica.reclaimer.run()
+    assert walk.asked[4:] == [(3, "2")]
+    await _go_on(region, replica)
+    assert await region.record_names("reclaim/") == []
+
+
+async def test_more_tables_than_a_walk_takes_have_their_turns_while_walks_are_held_up(region, replica):
+    walk = ScriptedWalk(region, steps=2)
+    walk.held_up_at = 1
+    for number in range(TABLES_IN_A_WALK + 7):
+        name = reclaim_name(f"tbl_{number:032x}")
+        assert await region.memory.records.swap(name, encode(ReclaimRecord(None)), None)
+    await replica.reclaimer.run()
+    assert [tables for tables, _ in walk.asked] == [TABLES_IN_A_WALK, TABLES_IN_A_WALK]
+    assert len(walk.tables) == TABLES_IN_A_WALK + 7
 
 
 async def test_an_intent_that_was_written_anew_during_a_walk_is_not_taken_for_purged(region, replica):

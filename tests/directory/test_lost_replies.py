@@ -204,3 +204,28 @@ async def test_whatever_is_lost_on_the_way_what_is_told_is_true(region, seed):
         if not is_there:
             assert name not in names
     assert any(token for _, token, _ in results)
+
+
+@pytest.mark.parametrize("name", ["create", "rotate", "delete"])
+async def test_what_a_failover_lost_between_the_steps_of_a_change_is_written_again(region, replica, name):
+    """Pointer or intent went to a master that failed, the app's document to the next one."""
+    token = await replica.create()
+    changing = region.replica()
+    swap = changing.records.swap
+
+    async def after_a_failover(record: str, document: bytes | None, expected: str | None) -> bool:
+        if record.startswith("app/"):
+            for lost in [*await region.record_names("token/"), *await region.record_names("reclaim/")]:
+                if lost not in before:
+                    version = (await region.memory.records.read(lost)).version
+                    assert await region.memory.records.swap(lost, None, version)
+        return await swap(record, document, expected)
+
+    before = await region.record_names()
+    changing.records.swap = after_a_failover
+    changed = await CHANGES[name](changing.directory)
+    if name == "delete":
+        assert len(await region.record_names("reclaim/")) == 1
+    else:
+        token = changed[1]
+    assert await region.replica().knows(token) == (name != "delete")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +31,12 @@ def judge(
         return None, refusal.code
     finally:
         for _, warning in add_remarks(Answer(200, b""), remarks).fields:
-            _check_text(warning, secrets_in(body))
+            check_text(warning, *secrets_in(body))
 
 
 def check_detail(refusal: Refusal, *hidden: bytes) -> None:
     """Every refusal explains itself, in visible ASCII, at most 256 characters, without what is `hidden`."""
-    _check_text(dict(refuse(refusal).fields)["x-kvs-error-detail"], hidden)
+    check_text(dict(refuse(refusal).fields)["x-kvs-error-detail"], *hidden)
 
 
 def secrets_in(sent: bytes) -> list[bytes]:
@@ -45,7 +44,8 @@ def secrets_in(sent: bytes) -> list[bytes]:
     return _SECRETS.findall(sent)
 
 
-def _check_text(told: str, hidden: Iterable[bytes]) -> None:
+def check_text(told: str, *hidden: bytes) -> None:
+    """What explains is visible ASCII, at most 256 characters, without what is `hidden`."""
     assert re.fullmatch("[ -~]{1,256}", told), told
     assert not any(each in told.encode() for each in hidden)
 

@@ -5,6 +5,8 @@ import time
 import pytest
 
 from tests.fuzz.targets import CORPUS, TARGETS
+from tests.fuzz.targets.listeners import app, running
+from tests.fuzz.targets.tokens import TOKENS
 from tests.support.evidence import note
 
 INPUTS = [(target, file) for target in TARGETS for file in sorted((CORPUS / target).iterdir())]
@@ -20,11 +22,33 @@ def test_a_kept_input_keeps_the_promises(target, file):
     note(tried=1)
 
 
+def test_kept_requests_reach_what_they_are_for():
+    """A target whose requests nobody took for any would find nothing."""
+    for target, file in INPUTS:
+        if target.endswith(("_request", "web_token")):
+            TARGETS[target](file.read_bytes())
+    counted = app().control.handler.counted
+    done = {action for action, outcome in counted if outcome == "done"}
+    assert done >= {
+        "app.register",
+        "app.change",
+        "table.create",
+        "table.rotate",
+        "credentials.issue",
+        "app.list",
+    }
+    assert counted["authenticate", "refused"] > 0
+    issued = running("credentials").handler.__self__.counted
+    assert issued["web_identity", "issued"] > 0
+    assert issued["container", "issued"] > 0
+    assert len(TOKENS._remembered) > 0
+
+
 def test_there_is_a_corpus_for_each_target_and_no_other():
     assert {folder.name for folder in CORPUS.iterdir()} == set(TARGETS)
 
 
 def test_the_corpora_stay_small():
     files = [file for _, file in INPUTS]
-    assert len(files) < 200
+    assert len(files) < 250
     assert sum(file.stat().st_size for file in files) < 200_000

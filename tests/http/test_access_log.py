@@ -82,10 +82,30 @@ async def test_a_role_that_is_not_approved_is_named(logged, monkeypatch):
     assert line["access_key_id"] == session.access_key_id
 
 
-async def test_what_a_client_states_is_cut(logged):
+@pytest.mark.parametrize("stated", ["A" * 128, "AKID_OF_7"])
+async def test_a_stated_access_key_id_is_shown_whole(logged, stated):
     gateway, lines = logged
-    await gateway.get("k", signer=gateway.signer.but(access_key_id="A" * 5000))
-    assert lines()[0]["access_key_id"] == "A" * 256
+    await gateway.get("k", signer=gateway.signer.but(access_key_id=stated))
+    assert lines()[0]["access_key_id"] == stated
+
+
+@pytest.mark.parametrize(
+    "stated", ["A" * 129, "A" * 5000, "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY", "kvs_0aB", 'A"level":"x']
+)
+async def test_what_does_not_look_like_an_access_key_id_is_not_logged(logged, stated):
+    gateway, lines = logged
+    await gateway.get("k", signer=gateway.signer.but(access_key_id=stated))
+    (line,) = lines()
+    assert (line["access_key_id"], line["level"]) == ("unknown", "warning")
+    assert stated not in json.dumps(line)
+
+
+@pytest.mark.parametrize("own", ['","status":200,"x":"', "\\n{}", "!" * 128])
+async def test_a_clients_own_id_stays_one_field_of_one_line(logged, own):
+    gateway, lines = logged
+    reply = await gateway.get("k", token=None, headers={"x-request-id": own})
+    (line,) = lines()
+    assert (line["request_id"], line["status"]) == (own, reply.status) == (own, 401)
 
 
 async def test_a_served_request_names_nobody(logged):

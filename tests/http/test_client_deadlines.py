@@ -73,6 +73,7 @@ async def test_half_a_head_on_a_kept_connection_is_closed_in_time():
         writer.close()
 
 
+@pytest.mark.virtual_time
 async def test_the_deadline_of_a_head_does_not_touch_the_call_that_follows_it():
     async with edge(head_seconds=SHORT) as gateway:
         gateway.faults.gate.clear()
@@ -101,6 +102,7 @@ async def test_a_kept_connection_that_is_silent_is_closed_without_a_word():
         writer.close()
 
 
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("calls_before", [0, 1])
 async def test_a_head_that_has_begun_may_take_longer_than_a_connection_may_be_idle(calls_before):
     async with edge(idle_seconds=SHORT) as gateway:

@@ -11,20 +11,31 @@ from tests.backends.dynamodb.conformance import new_table
 from tests.support.dynamodb import ENVIRONMENT, MotoServer
 from tests.support.gateway import run_gateway
 from tests.support.redis import RedisServer
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import head, parse_replies, signed_call, until
+
+LATER = 2 * PATIENCE_SECONDS
+"""So late are deadlines of the edge that what ends within a test has not ended by them."""
 
 PUT, GET = b'{"key":"k","value":1}', b'{"key":"k"}'
 
 
-async def answers_to(gateway, data: bytes, seconds: float = 5.0):
+async def answers_to(gateway, data: bytes):
     """What is answered to a client that sends all of it and half-closes."""
     reader, writer = await gateway.connect()
     writer.write(data)
     writer.write_eof()
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         received = await reader.read()
     writer.close()
     return parse_replies(received)
+
+
+@pytest.fixture
+async def gateway():
+    edge = {"head_seconds": LATER, "body_seconds": LATER, "idle_seconds": LATER}
+    async with run_gateway({"edge": edge}) as running:
+        yield running
 
 
 @asynccontextmanager
@@ -82,18 +93,18 @@ async def test_all_that_was_pipelined_is_answered_before_the_end(gateway):
 
 async def test_half_a_head_behind_a_request_is_not_waited_for(gateway):
     call = signed_call(gateway, "get", GET, extra=())
-    (reply,) = await answers_to(gateway, call + call[:50], seconds=2)
+    (reply,) = await answers_to(gateway, call + call[:50])
     assert reply.status == 200
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/g"])
 async def test_a_client_that_has_sent_no_whole_request_is_closed_to(gateway, begun):
-    assert await answers_to(gateway, begun, seconds=2) == []
+    assert await answers_to(gateway, begun) == []
 
 
 async def test_half_a_body_is_refused_at_once(gateway):
     fields = [("Host", "x"), ("Content-Length", 100)]
-    (reply,) = await answers_to(gateway, head("/v1/put", fields) + b"{", seconds=2)
+    (reply,) = await answers_to(gateway, head("/v1/put", fields) + b"{")
     assert (reply.status, reply.error, reply.closes) == (400, "bad_request", True)
 
 
@@ -102,7 +113,7 @@ async def test_an_idle_client_that_half_closes_is_closed_to(gateway):
     writer.write(signed_call(gateway, "get", GET, extra=()))
     await reader.readuntil(b"}")
     writer.write_eof()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await reader.read() == b""
     writer.close()
 
@@ -126,7 +137,7 @@ async def test_the_other_listeners_answer_alike(gateway, listener):
     reader, writer = await gateway.connect(listener)
     writer.write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     writer.write_eof()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         (reply,) = parse_replies(await reader.read())
     writer.close()
     assert reply.status == (200 if listener == "ops" else 401)

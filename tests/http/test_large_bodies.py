@@ -2,9 +2,12 @@
 
 import asyncio
 import resource
+from types import SimpleNamespace
 
 import pytest
 
+from gateway.domain.answers import Answer
+from gateway.http.messages import encode_response
 from tests.support.wire import head, parse_replies, read_reply, signed_call, signed_fields
 
 BODY = b'{"key":"k"}'
@@ -136,3 +139,14 @@ async def test_what_comes_behind_a_refusal_is_taken_for_a_moment(gateway, megaby
     (reply,) = parse_replies(await reader.read())
     writer.close()
     assert reply.status == 413
+
+
+def test_a_response_of_megabytes_is_not_copied_and_a_small_one_is_one_piece():
+    request = SimpleNamespace(method="GET", id="id")
+    large, small = (
+        encode_response(request, Answer(200, b"x" * length), 0, keep_alive=True) for length in (2**20, 2**16)
+    )
+    assert large[0].endswith(b"\r\n\r\n")
+    assert len(large[1]) == 2**20
+    assert small[1] == b""
+    assert small[0].endswith(b"\r\n\r\n" + b"x" * 2**16)

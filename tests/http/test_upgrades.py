@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import parse_replies, signed_call
 
 BODY = b'{"key":"k"}'
@@ -21,7 +22,7 @@ async def statuses(gateway, *packets: bytes) -> list[int]:
     for packet in packets:
         writer.write(packet)
         await asyncio.sleep(0.01)
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         received = await reader.read()
     writer.close()
     return [reply.status for reply in parse_replies(received)]

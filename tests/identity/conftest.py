@@ -4,7 +4,7 @@ import pytest
 import uvloop
 
 from gateway.http.fetching import fetch_keys
-from gateway.identity.issuers import IssuerKeys
+from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing
 from tests.support.clock import FakeClock
@@ -24,7 +24,7 @@ async def issuer():
 
 @pytest.fixture
 async def keys(issuer, clock):
-    keys = IssuerKeys(issuer.url, fetch_keys, clock)
+    keys = IssuerKeys(ISSUER, issuer.url, fetch_keys, clock)
     yield keys
     await keys.close()
 

@@ -4,10 +4,13 @@ import asyncio
 import json
 from base64 import urlsafe_b64encode
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from tests.support.clock import FakeClock
@@ -38,6 +41,13 @@ def jwks(*keys: dict[str, Any]) -> bytes:
 ALL = jwks(*(shown(private, algorithm) for algorithm, private in PRIVATE.items()))
 
 
+def trusted_from(folder: Path) -> dict[str, Any]:
+    """The issuer as a configuration names it, its keys in a file there."""
+    file = folder / "keys.json"
+    file.write_bytes(ALL)
+    return {"issuer": ISSUER, "audience": AUDIENCE, "jwks": str(file)}
+
+
 def claims(clock: FakeClock, **changes: Any) -> dict[str, Any]:
     """Those of a good token; None leaves one out."""
     now = clock.wall_ms() // 1000
@@ -52,17 +62,33 @@ def token(
     return jwt.encode(claims(clock, **changes), PRIVATE[algorithm], algorithm, headers=header).encode()
 
 
+def signed_text(stated: bytes, header: bytes = b'{"alg":"RS256","kid":"RS256"}') -> bytes:
+    """Any texts as header and claims, signed by the issuer itself: the library would refuse to make some."""
+    unsigned = b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in (header, stated))
+    proof = PRIVATE["RS256"].sign(unsigned, PKCS1v15(), SHA256())
+    return unsigned + b"." + urlsafe_b64encode(proof).rstrip(b"=")
+
+
 def forged(header: dict[str, Any], stated: Any, signature: bytes = b"x") -> bytes:
     """Any header over anything."""
     parts = (json.dumps(header).encode(), json.dumps(stated).encode(), signature)
     return b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in parts)
 
 
+_FLOODS = {
+    "100 MB": ("Content-Length: 100000000\r\n\r\n", b" " * 100_000),
+    "single bytes": ("Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n" * 1000),
+    "endless head": ("X: x\r\n", b"X: x\r\n" * 1000),
+    "early hints": ("", b"HTTP/1.1 103 Early Hints\r\nLink: </>; rel=preload\r\n\r\n" * 100),
+}
+"""What follows the start of a response, if there is one, and then comes a thousand times."""
+
+
 class IssuerServer:
     """Answers with `body`, unless `misbehave` says otherwise; `asked` counts requests."""
 
     def __init__(self) -> None:
-        self.body, self.status, self.asked = ALL, "200 OK", 0
+        self.body, self.status, self.fields, self.asked = ALL, "200 OK", "", 0
         self.misbehave: str | None = None
         self.url = ""
 
@@ -77,7 +103,8 @@ class IssuerServer:
             writer.close()
 
     async def _answer(self, writer: asyncio.StreamWriter) -> None:
-        start = f"HTTP/1.1 {self.status}\r\nLocation: {self.url}/elsewhere\r\nConnection: close\r\n"
+        location = f"Location: {self.url}/elsewhere\r\n"
+        start = f"HTTP/1.1 {self.status}\r\n{location}{self.fields}Connection: close\r\n"
         match self.misbehave:
             case "silent":
                 await asyncio.sleep(3600)
@@ -87,13 +114,14 @@ class IssuerServer:
                     writer.write(b" ")
                     await writer.drain()
                     await asyncio.sleep(0.5)
-            case "100 MB":
-                writer.write(f"{start}Content-Length: 100000000\r\n\r\n".encode())
-                for _ in range(1000):
-                    writer.write(b" " * 100_000)
-                    await writer.drain()
             case "hangs up":
                 return
+            case str():
+                begin, more = _FLOODS[self.misbehave]
+                writer.write(f"{start if begin else ''}{begin}".encode())
+                for _ in range(1000):
+                    writer.write(more)
+                    await writer.drain()
             case _:
                 writer.write(f"{start}Content-Length: {len(self.body)}\r\n\r\n".encode() + self.body)
         await writer.drain()

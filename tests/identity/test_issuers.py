@@ -7,10 +7,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway.domain.errors import KeysUnavailable
 from gateway.http.fetching import fetch_keys
-from gateway.identity import issuers
-from gateway.identity.issuers import IssuerKeys, Issuers
+from gateway.identity import issuer_keys
+from gateway.identity.issuer_keys import IssuerKeys
+from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
-from tests.identity.issuer import ALL, PRIVATE, jwks, shown, token
+from tests.identity.issuer import ALL, ISSUER, jwks, shown, token
 from tests.support.wire import until
 
 NEW = rsa.generate_private_key(65537, 2048)
@@ -48,7 +49,7 @@ async def test_a_million_unknown_key_ids_are_one_fetch_in_10_seconds_and_no_memo
 async def test_known_keys_outlive_an_issuer_that_misbehaves(keys, issuer, clock, misbehave, monkeypatch):
     assert await keys.find("RS256", "RS256")
     issuer.misbehave = misbehave
-    monkeypatch.setattr(issuers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(issuer_keys, "WAIT_SECONDS", 0.05)
     clock.advance(300_000)
     with pytest.raises(KeysUnavailable):
         await keys.find("new", "RS256")
@@ -134,7 +135,7 @@ async def test_after_a_failure_the_next_fetch_is_10_seconds_later(keys, issuer, 
 async def test_keys_come_from_a_file_too_and_new_ones_when_they_are_used(tmp_path, clock):
     file = tmp_path / "jwks.json"
     file.write_bytes(ALL)
-    keys = IssuerKeys(str(file), fetch_keys, clock)
+    keys = IssuerKeys(ISSUER, str(file), fetch_keys, clock)
     assert await keys.find("ES256", "ES256")
     file.write_bytes(jwks(shown(NEW, "new")))
     clock.advance(10_000)
@@ -145,21 +146,60 @@ async def test_keys_come_from_a_file_too_and_new_ones_when_they_are_used(tmp_pat
     assert await keys.find("new", "RS256")
 
 
-async def test_a_place_that_stays_in_use_keeps_its_keys(issuer, clock):
+async def test_keys_are_the_same_for_whoever_asks_as_long_as_anybody_holds_them(issuer, clock):
     every = Issuers(fetch_keys, clock)
-    kept = every.keys_at(issuer.url)
-    every.use([kept])
+    held = every.keys_at(ISSUER, issuer.url)
+    assert every.keys_at(ISSUER, issuer.url) is held
+    assert every.keys_at("https://other.example.com", issuer.url) is not held
+    await held.refresh()
+    del held
+    assert not every.keys_at(ISSUER, issuer.url).keys
+
+
+async def test_who_needs_nothing_more_leaves_others_what_they_need(issuer, clock):
+    every = Issuers(fetch_keys, clock)
+    for who in ("control", "credentials"):
+        every.use(who, [every.keys_at(ISSUER, issuer.url)])
     await every.refresh()
-    assert every.keys_at(issuer.url) is kept
-    every.use([])
-    assert every.keys_at(issuer.url) is not kept
-    assert PRIVATE
+    assert issuer.asked == 1
+    every.use("control", [])
+    clock.advance(300_000)
+    await every.refresh()
+    assert issuer.asked == 2
+    every.use("credentials", [])
+    clock.advance(300_000)
+    await every.refresh()
+    assert issuer.asked == 2
+
+
+async def test_the_age_of_keys_counts_from_the_last_fetch_that_succeeded(issuer, clock):
+    every = Issuers(fetch_keys, clock)
+    every.use("control", [every.keys_at(ISSUER, issuer.url)])
+    clock.advance(5_000)
+    assert every.ages_seconds() == {ISSUER: 5}
+    await every.refresh()
+    assert every.ages_seconds() == {ISSUER: 0}
+    issuer.status = "500 Oops"
+    for _ in range(3):
+        clock.advance(300_000)
+        await every.refresh()
+    assert every.ages_seconds() == {ISSUER: 900}
+    assert every.fetches() == {(ISSUER, "ok"): 1, (ISSUER, "error"): 3}
+
+
+async def test_of_an_issuer_with_two_places_the_oldest_keys_count(issuer, clock, tmp_path):
+    every = Issuers(fetch_keys, clock)
+    missing = every.keys_at(ISSUER, str(tmp_path / "none"))
+    every.use("control", [every.keys_at(ISSUER, issuer.url), missing])
+    clock.advance(5_000)
+    await every.refresh()
+    assert every.ages_seconds() == {ISSUER: 5}
+    assert every.fetches() == {(ISSUER, "ok"): 1, (ISSUER, "error"): 1}
 
 
 async def test_closing_ends_a_fetch(issuer, clock):
     every = Issuers(fetch_keys, clock)
-    keys = every.keys_at(issuer.url)
-    every.use([keys])
+    every.use("control", [every.keys_at(ISSUER, issuer.url)])
     issuer.misbehave = "silent"
     refreshing = asyncio.create_task(every.refresh())
     await until(lambda: issuer.asked)

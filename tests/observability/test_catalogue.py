@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.observability import catalogue
 from gateway.observability.catalogue import Metric
+from tests.identity.issuer import trusted_from
 from tests.support.config import BASE, merged
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
@@ -22,9 +23,10 @@ NOTE = re.compile(r"\([^)]*\)")
 
 @pytest.fixture(scope="module")
 def scraped(tmp_path_factory):
-    """What a gateway with traces shows after one call, by the names of its metrics."""
-    config = merged(BASE, {"tracing": {"share": 0}})
-    with GatewayProcess(config, tmp_path_factory.mktemp("catalogue")) as process:
+    """What a gateway with traces and an issuer shows after one call, by the names of its metrics."""
+    folder = tmp_path_factory.mktemp("catalogue")
+    config = merged(BASE, {"tracing": {"share": 0}, "control": {"oidc": [trusted_from(folder)]}})
+    with GatewayProcess(config, folder) as process:
         families = text_string_to_metric_families(asyncio.run(shown_after_a_put(process)))
     return {each.name + "_total" * (each.type == "counter"): each for each in families}
 

@@ -20,6 +20,8 @@ REFUSED = {
     "role_not_approved": ("POST", "/v1/credentials", {"role": "x"}),
     "invalid_limit": ("GET", "/v1/orgs?limit=0", None),
     "invalid_after": ("GET", "/v1/orgs/acme/apps?after=", None),
+    "invalid_range": ("GET", f"{CONTROL}/usage?range=year", None),
+    "no_usage": ("GET", f"{CONTROL}/usage", None),
     "invalid_json": ("PUT", CONTROL, []),
     "app_not_found": ("GET", f"{CONTROL}x", None),
     "table_not_found": ("DELETE", f"{TABLES}/none", None),
@@ -33,9 +35,10 @@ REFUSED = {
 }
 ELSEWHERE = {
     "missing_token", "invalid_token", "bad_request", "request_timeout", "session_credentials_disabled",
-    "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down",
+    "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down", "app_exists",
+    "usage_unavailable",
 }  # fmt: skip
-"""What needs no token, a broken connection, another configuration or a fault: tested where these are."""
+"""What needs other fields, a broken connection, another configuration or a fault: tested where these are."""
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ def start(tmp_path):
     """Start a gateway with these changes of its configuration; it is killed if the test does not end it."""
     started = []
 
-    def start(*, env=None, module="gateway", **changes) -> GatewayProcess:
+    def start(*, env=None, launcher=(), module="gateway", **changes) -> GatewayProcess:
         folder = tmp_path / str(len(started))
         folder.mkdir()
         off = {"signature": {"mode": "off"}, "rate_limit": {"requests_per_minute": 1_000_000}}
-        started.append(GatewayProcess(merged(merged(BASE, off), changes), folder, env, module=module))
+        started.append(GatewayProcess(merged(merged(BASE, off), changes), folder, env, launcher, module))
         return started[-1]
 
     yield start

@@ -3,8 +3,13 @@
 import signal
 from contextlib import contextmanager
 
+import pytest
+
 from tests.support.raw_client import Connection, has_call_in_flight, is_listening, request
 from tests.support.servers import wait_for
+
+BY_A_SCRIPT = ("sh", "-c", 'trap "" INT QUIT && exec "$@"', "sh")
+"""As a shell without job control starts what stands before `&` (POSIX, 2.12)."""
 
 PATIENT = {"drain_seconds": 60, "grace_seconds": 60}
 
@@ -29,6 +34,13 @@ def test_an_interrupt_ends_an_idle_replica_at_once(start):
     gateway = start(shutdown=PATIENT)
     gateway.signal(signal.SIGINT)
     assert gateway.seconds_until_end() < 1.5
+    assert gateway.wait() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_replica_that_a_script_started_in_the_background_ends_by_a_signal_all_the_same(start, number):
+    gateway = start(launcher=BY_A_SCRIPT)
+    gateway.signal(number)
     assert gateway.wait() == 0
 
 

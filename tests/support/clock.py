@@ -1,5 +1,8 @@
 """A clock that tests move."""
 
+YEAR_2100_MS = 4_102_444_800_000
+"""For tests with real engines: these delete what has expired by the machine's clock, not by the test's."""
+
 
 class FakeClock:
     """Wall and monotonic time that stand still until they are moved, together or apart."""

@@ -82,12 +82,20 @@ class Gateway:
         return await self.call("delete", {"key": key}, **options)
 
     async def manage(
-        self, method: str, path: str, body: Any = None, *, token: str | None = CONTROL_TOKEN
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = CONTROL_TOKEN,
+        headers: dict[str, str] | None = None,
     ) -> Reply:
         """One call of the control listener."""
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        fields = dict(headers or {})
+        if token is not None:
+            fields["Authorization"] = f"Bearer {token}"
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        return await self._send(method, self.control + path, content, headers)
+        return await self._send(method, self.control + path, content, fields)
 
     async def fetch(
         self, method: str, path: str, content: bytes | None = None, headers: dict[str, str] | None = None

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import yaml
 
+from tests.support.audit import check_audit_lines_in
 from tests.support.evidence import note_fault
 from tests.support.servers import wait_for
 from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
@@ -49,7 +50,8 @@ class GatewayProcess:
             )
         line = self.process.stdout.readline()
         assert line, self.log.read_text()
-        self.urls: dict[str, str] = json.loads(line)["listening"]
+        self.printed: dict[str, Any] = json.loads(line)
+        self.urls: dict[str, str] = self.printed["listening"]
 
     def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
         note_fault(f"gateway {number.name}")
@@ -73,8 +75,10 @@ class GatewayProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None = None, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+        if error is None:
+            check_audit_lines_in(self.log)

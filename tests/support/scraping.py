@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from gateway.domain.model import Operation, TenantLabels, UsageOutcome
 from gateway.observability.usage import Usage
 from tests.support.gateway import Gateway
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -66,7 +67,7 @@ def use_everything(usage: Usage, number: int) -> None:
 
 async def eventually(condition: Callable[[], Awaitable[Any]]) -> Any:
     """What `condition` returns once that is true."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             if value := await condition():
                 return value

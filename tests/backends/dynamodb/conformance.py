@@ -15,9 +15,9 @@ from backends.dynamodb import client
 from backends.dynamodb.store_time import StoreTime
 from backends.interface import Backend
 from backends.settings import DynamoSettings
-from tests.backends.conformance import StoreConformance
+from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened
-from tests.support.clock import FakeClock
+from tests.support.clock import YEAR_2100_MS, FakeClock
 from tests.support.dynamodb import ENVIRONMENT, REGION, EngineProcess
 from tests.support.stores import first_answer
 
@@ -68,7 +68,7 @@ async def opened_dynamodb(
         await backend.close()
 
 
-class DynamoConformance(StoreConformance):
+class DynamoConformance(SharedStoreConformance):
     """A class of tests sets `engine` for the time that it runs; all share a table, as replicas do."""
 
     engine: ClassVar[EngineProcess]
@@ -76,10 +76,15 @@ class DynamoConformance(StoreConformance):
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[Opened]:
-        clock = FakeClock()
+        clock = FakeClock(YEAR_2100_MS)
         here = (self.engine.endpoint_url, self.table, clock)
         async with opened_dynamodb(*here) as one, opened_dynamodb(*here) as other:
             yield Opened((one, other), clock.wall_ms, _advancing(clock), self._left_over)
+
+    async def intrude(self, opened: Opened) -> None:
+        for sort_key in ("foreign", "7", "9" * 20, "9" * 21, "\u0663" * 20):
+            foreign = {"pk": {"S": "c"}, "sk": {"S": sort_key}, "m": {"N": "1"}}
+            await asyncio.to_thread(self.engine.observer.client.put_item, TableName=self.table, Item=foreign)
 
     async def _left_over(self) -> int:
         """Entries and records; counters and announcements leave by themselves."""

@@ -18,6 +18,7 @@ from tests.support.clock import FakeClock
 from tests.support.dynamodb import DynamoDbLocal, Ministack, ScriptedEndpoint
 from tests.support.dynamodb.answers import answer, refusal
 from tests.support.dynamodb.endpoint import pass_on
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 WINDOW_MS = 60_000
 HOUR_MS = 3_600_000
@@ -277,7 +278,7 @@ def charge_in_processes(engine, table_name: str) -> list[list[int]]:
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    return [json.loads(process.communicate(timeout=30)[0]) for process in processes]
+    return [json.loads(process.communicate(timeout=PATIENCE_SECONDS)[0]) for process in processes]
 
 
 @pytest.mark.parametrize("engine", [Ministack], indirect=True)

@@ -1,11 +1,16 @@
-"""The feed of changes in DynamoDB: announcements that come late, never, or are gone."""
+"""The feed of changes in DynamoDB: announcements that come late, never, are gone, or somebody else's."""
+
+import asyncio
+from contextlib import suppress
 
 import pytest
 
-from backends.dynamodb import feed as feeds
+from backends.dynamodb.announcements import DOUBTED_AFTER_MS, GIVEN_UP_AFTER_MS
 from backends.dynamodb.failures import Action
+from backends.dynamodb.items import change_counter_key, change_key
+from backends.errors import BackendError
 from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
-from tests.support.clock import FakeClock
+from tests.support.clock import YEAR_2100_MS, FakeClock
 from tests.support.dynamodb import Ministack
 
 
@@ -17,7 +22,7 @@ def engine():
 
 @pytest.fixture
 def clock():
-    return FakeClock()
+    return FakeClock(YEAR_2100_MS)
 
 
 @pytest.fixture
@@ -64,19 +69,186 @@ async def test_a_number_whose_changer_crashed_is_given_up_in_the_end(store, feed
     await store.records.swap("a", b"1", None)
     there = (await store.records.changes(here)).position
     assert there != "2"
-    clock.advance(feeds.GIVEN_UP_AFTER_MS)
+    clock.advance(GIVEN_UP_AFTER_MS)
     assert (await store.records.changes(there)).position == "2"
 
 
-async def test_a_reader_that_was_away_for_longer_than_announcements_are_kept_is_told_so(store, feed, engine):
-    await store.records.swap("a", b"1", None)
+async def _remove(feed, key) -> None:
+    await feed._client.call(Action.DELETE, {"TableName": feed._table, "Key": key})
+
+
+async def _write(feed, **item) -> None:
+    """Somebody else does."""
+    item = {"pk": {"S": "c"}, **item}
+    await feed._client.call(Action.PUT, {"TableName": feed._table, "Item": item})
+
+
+async def test_an_announcement_that_is_gone_makes_the_feed_incomplete_once(store, feed, clock):
     here = (await store.records.changes(None)).position
+    await store.records.swap("a", b"1", None)
     await store.records.swap("b", b"1", None)
-    collected = {"TableName": feed._table, "Key": feeds.change_key(1)}
-    await feed._client.call(Action.DELETE, collected)
+    await _remove(feed, change_key(1))
+    first = await store.records.changes(here)
+    assert (first.names, first.is_complete) == (("b",), True)
+    clock.advance(DOUBTED_AFTER_MS)
+    second = await store.records.changes(first.position)
+    assert (second.names, second.is_complete) == ((), False)
+    clock.advance(1000)
+    assert (await store.records.changes(second.position)).is_complete
+
+
+async def test_a_reader_that_was_away_while_many_were_collected_begins_anew(store, feed):
+    here = (await store.records.changes(None)).position
+    for _ in range(60):
+        await feed.next_number()
     changes = await store.records.changes(here)
     assert (changes.names, changes.is_complete) == ((), False)
     assert (await store.records.changes(changes.position)).is_complete
+
+
+async def test_where_all_announcements_were_collected_a_reader_is_told_the_next_change(store, feed):
+    for name in ("a", "b"):
+        await store.records.swap(name, b"1", None)
+    for number in (1, 2):
+        await _remove(feed, change_key(number))
+    here = (await store.records.changes(None)).position
+    await store.records.swap("c", b"1", None)
+    changes = await store.records.changes(here)
+    assert (changes.names, changes.is_complete) == (("c",), True)
+
+
+async def test_the_last_number_that_was_given_is_waited_for_before_another_is_announced(store, feed):
+    here = (await store.records.changes(None)).position
+    slow = await feed.next_number()
+    there = (await store.records.changes(here)).position
+    await _announce(feed, slow, "slow")
+    assert (await store.records.changes(there)).names == ("slow",)
+
+
+@pytest.mark.parametrize("name", [{}, {"m": {"N": "1"}}, {"m": {"L": [{"S": "a"}]}}], ids=repr)
+async def test_what_stands_in_the_place_of_an_announcement_makes_the_feed_incomplete(
+    store, feed, name, caplog
+):
+    here = (await store.records.changes(None)).position
+    await store.records.swap("a", b"1", None)
+    await store.records.swap("b", b"1", None)
+    await _write(feed, sk=change_key(1)["sk"], **name)
+    for _ in range(2):
+        changes = await store.records.changes(here)
+        assert (changes.names, changes.is_complete) == (("b",), False)
+    assert [record.fields for record in caplog.records] == [{"item": change_key(1)["sk"]["S"]}]
+    assert (await store.records.changes(changes.position)).is_complete
+
+
+@pytest.mark.parametrize("sort_key", ["7", "foreign", "0" * 19 + "x", "5" * 20, "9" * 20, "9" * 30])
+@pytest.mark.parametrize("name", [{}, {"m": {"S": "a name"}}], ids=repr)
+async def test_a_foreign_item_hides_no_change(store, feed, sort_key, name):
+    here = (await store.records.changes(None)).position
+    await _write(feed, sk={"S": sort_key}, **name)
+    await store.records.swap("a", b"1", None)
+    changes = await store.records.changes(here)
+    assert (changes.names, changes.is_complete) == (("a",), True)
+    begun = (await store.records.changes(None)).position
+    await store.records.swap("b", b"1", None)
+    for position in (changes.position, begun):
+        changes = await store.records.changes(position)
+        assert (changes.names, changes.is_complete) == (("b",), True)
+
+
+async def test_a_number_that_somebody_else_has_taken_is_passed(store, feed):
+    await _write(feed, sk=change_key(2)["sk"], m={"S": "a name"})
+    await store.records.swap("a", b"1", None)
+    here = (await store.records.changes(None)).position
+    assert await store.records.swap("b", b"1", None)
+    changes = await store.records.changes(here)
+    assert changes.names == ("a name", "b")
+
+
+@pytest.mark.parametrize("changes_before", [3, 70])
+async def test_changes_are_told_though_the_counter_was_removed(store, feed, clock, changes_before):
+    for number in range(changes_before):
+        await store.records.swap(f"before {number}", b"1", None)
+    position = (await store.records.changes(None)).position
+    await _remove(feed, change_counter_key())
+    for name in ("a", "b", "c"):
+        assert await store.records.swap(name, b"1", None)
+        changes = await store.records.changes(position)
+        assert name in changes.names or not changes.is_complete
+        position = changes.position
+    clock.advance(DOUBTED_AFTER_MS)
+    position = (await store.records.changes(position)).position
+    assert (await store.records.changes(position)).is_complete
+
+
+async def test_while_the_counter_is_unreadable_nothing_is_changed_and_the_feed_is_incomplete(store, feed):
+    here = (await store.records.changes(None)).position
+    await _write(feed, sk=change_counter_key()["sk"], n={"S": "many"})
+    with pytest.raises(BackendError):
+        await store.records.swap("a", b"1", None)
+    assert await store.records.read("a") is None
+    for _ in range(3):
+        changes = await store.records.changes(here)
+        assert not changes.is_complete
+        here = changes.position
+
+
+class _Crash(BaseException):
+    """The process ended here."""
+
+
+@pytest.mark.parametrize(("steps", "is_late"), [(n, is_late) for n in range(4) for is_late in (False, True)])
+async def test_wherever_a_swap_crashes_it_is_told_or_changes_nothing(
+    store, clock, monkeypatch, steps, is_late
+):
+    """Taking a number, the transaction, giving the number back."""
+    feed = store.records._feed
+    assert await store.records.swap("a", b"1", None)
+    version = "late" if is_late else (await store.records.read("a")).version
+    here = (await store.records.changes(None)).position
+    call, left = feed._client.call, steps
+
+    async def crashing(action, request):
+        nonlocal left
+        if left == 0:
+            raise _Crash
+        left -= 1
+        return await call(action, request)
+
+    monkeypatch.setattr(feed._client, "call", crashing)
+    with suppress(_Crash):
+        await store.records.swap("a", b"2", version)
+    monkeypatch.undo()
+    told = await store.records.changes(here)
+    is_changed = (await store.records.read("a")).document == b"2"
+    assert is_changed == (steps > 1 and not is_late)
+    assert told.names == (("a",) if is_changed else ())
+    clock.advance(DOUBTED_AFTER_MS)
+    is_missing = "@" in told.position
+    assert is_missing == (steps in (1, 2) if is_late else steps == 1)
+    assert (await store.records.changes(told.position)).is_complete != is_missing
+
+
+async def test_a_swap_without_a_reply_gives_its_number_back_and_is_not_made_later(store, feed, monkeypatch):
+    """What the changer sent may be under way; once the number was given back, it is refused."""
+    call, sent = feed._client.call, []
+
+    async def losing(action, request):
+        if action is Action.TRANSACT:
+            sent.append(request)
+            raise BackendError("no answer in time")
+        return await call(action, request)
+
+    here = (await store.records.changes(None)).position
+    monkeypatch.setattr(feed._client, "call", losing)
+    with pytest.raises(BackendError):
+        await store.records.swap("a", b"1", None)
+    await asyncio.gather(*feed._giving_back)
+    monkeypatch.undo()
+    with pytest.raises(Exception, match="condition"):
+        await feed._client.call(Action.TRANSACT, sent[0])
+    assert await store.records.read("a") is None
+    changes = await store.records.changes(here)
+    assert (changes.names, changes.position, changes.is_complete) == ((), "1", True)
 
 
 async def test_announcements_may_be_collected_a_day_later(store, engine, feed, clock):

@@ -15,7 +15,7 @@ from backends.errors import BackendUnavailable
 from backends.settings import DynamoSettings
 from tests.backends.dynamodb.conformance import suited_to_engines
 from tests.backends.dynamodb.scripted import KEY, TABLE_NAME, prepared_endpoint
-from tests.support.clock import FakeClock
+from tests.support.clock import YEAR_2100_MS, FakeClock
 from tests.support.dynamodb import REGION, Ministack, ScriptedEndpoint
 from tests.support.stores import first_answer
 
@@ -41,7 +41,7 @@ class Region:
     """DynamoDB's clock, and that of each replica: they are apart, and run alike."""
 
     def __init__(self):
-        self.server = FakeClock()
+        self.server = FakeClock(YEAR_2100_MS)
         self.replicas = [FakeClock(self.server.wall_ms() + 1000 * apart) for apart in APART_SECONDS]
 
     def advance(self, ms):

@@ -8,8 +8,9 @@ from typing import ClassVar
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.interface import Backend
+from backends.redis.commands import pack
 from backends.settings import RedisSettings
-from tests.backends.conformance import StoreConformance
+from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of
@@ -34,7 +35,7 @@ async def pass_time(ms: int) -> None:
     await asyncio.sleep(ms / 1000)
 
 
-class RedisConformance(StoreConformance):
+class RedisConformance(SharedStoreConformance):
     """A class of tests sets `settings` and `servers` for the time that it runs."""
 
     short_ms = 1500
@@ -47,6 +48,10 @@ class RedisConformance(StoreConformance):
         with deadlines_of():
             async with opened_redis(**self.settings) as one, opened_redis(**self.settings) as other:
                 yield Opened((one, other), SystemClock().wall_ms, pass_time, self._left_over)
+
+    async def intrude(self, opened: Opened) -> None:
+        feed = opened.replicas[0].records._feed
+        await feed._topology.call(feed._keys.changes, pack("XADD", feed._keys.changes, "*", "other", b"\xff"))
 
     async def _left_over(self) -> int:
         """Entries and records; counters leave by themselves."""

@@ -109,10 +109,10 @@ async def test_a_cursor_that_another_process_gave_makes_the_walk_of_its_master_b
     """It would skip keys: each process has a hash function of its own."""
     _fill(server, 2000)
     cursor = (await store.entries.purge([TABLE], None)).cursor
-    masters, index, run, scan = cursor.split("/")
+    masters, run, scan, left = cursor.split("/")
     assert run == str(server.command("INFO", "server")).partition("run_id:")[2][:40]
-    step = await store.entries.purge([TABLE], f"{masters}/{index}/{'0' * 40}/{scan}")
-    assert step.cursor == f"{masters}/{index}//0"
+    step = await store.entries.purge([TABLE], f"{masters}/{'0' * 40}/{scan}/{left}")
+    assert step.cursor == f"{masters}//0/{left}"
     while step.cursor is not None:
         step = await store.entries.purge([TABLE], step.cursor)
     assert server.command("KEYS", "kvs:e:*") == []

@@ -6,6 +6,7 @@ from backends.errors import CorruptEntry
 from backends.interface import Changes
 from tests.backends.redis.conformance import opened_redis
 from tests.support.redis import RedisServer
+from tests.support.stores import first_answer
 
 FEED = "kvs:changes:{kvs:records}"
 
@@ -53,11 +54,35 @@ async def test_a_feed_that_was_replaced_by_a_failover_is_not_taken_for_the_one_t
     """The new master lacks the last announcement, and has given its id to another."""
     await _swap(records, "a", "b")
     here = (await records.changes(None)).position
-    identifier = here.partition(" ")[0]
+    identifier = here.split(" ")[1]
     server.command("XDEL", FEED, identifier)
     server.command("DEL", FEED)
     server.command("XADD", FEED, identifier, "name", "of another change")
     assert not (await records.changes(here)).is_complete
+
+
+@pytest.fixture
+async def saving():
+    """A server that has on disk what it was told to save, and a store on it."""
+    with RedisServer() as server:
+        async with opened_redis(f"redis://127.0.0.1:{server.port}") as store:
+            yield server, store
+
+
+async def test_a_server_that_lost_what_was_read_in_a_record_but_not_in_the_feed_says_it_is_incomplete(saving):
+    """As after a failover: the position is there, a record that was read since is not."""
+    server, store = saving
+    await _swap(store.records, "a")
+    here = (await store.records.changes(None)).position
+    server.command("SAVE")
+    await _swap(store.records, "b")
+    assert await store.records.read("b") is not None
+    server.kill()
+    server.start()
+    await first_answer(store)
+    assert await store.records.read("a") is not None
+    assert await store.records.read("b") is None
+    assert not (await store.records.changes(here)).is_complete
 
 
 async def test_a_reader_of_an_empty_feed_is_told_the_first_change(records):

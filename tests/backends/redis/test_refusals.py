@@ -218,7 +218,7 @@ async def test_a_password_that_changed_is_named_as_the_reason(caplog, before, af
 
 def _lock(server: RedisServer, before: str, after: str) -> None:
     """Change the password, and have everybody come in anew."""
-    with socket.create_connection((HOST, server.port), timeout=5) as operator:
+    with socket.create_connection((HOST, server.port), timeout=PATIENCE_SECONDS) as operator:
         for command in (
             ("AUTH", before),
             ("CONFIG", "SET", "requirepass", after),
@@ -230,7 +230,7 @@ def _lock(server: RedisServer, before: str, after: str) -> None:
 
 async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(server, caplog):
     async with served(server) as gateway:
-        with socket.create_connection((HOST, server.port), timeout=5) as other:
+        with socket.create_connection((HOST, server.port), timeout=PATIENCE_SECONDS) as other:
             for command in (b"CONFIG SET maxclients 1", b"CLIENT KILL TYPE normal"):
                 other.sendall(command + b"\r\n")
                 other.recv(1_000)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.ports import free_port
 from tests.support.redis import RedisServer, TlsServer
 from tests.support.servers import process_exists
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 def test_a_killed_server_comes_back_on_its_port_without_its_data():
@@ -39,7 +40,7 @@ def test_a_stopped_server_takes_connections_and_answers_only_when_it_is_resumed(
             with pytest.raises(TimeoutError):
                 connection.recv(100)
             server.resume()
-            connection.settimeout(5)
+            connection.settimeout(PATIENCE_SECONDS)
             assert connection.recv(100) == b"+PONG\r\n"
 
 
@@ -100,7 +101,7 @@ def test_a_tls_server_lets_its_user_touch_the_gateways_keys_only():
     with TlsServer() as server:
         trust = ssl.create_default_context(cafile=server.ca_file)
         with (
-            socket.create_connection(("127.0.0.1", server.port), timeout=5) as plain,
+            socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as plain,
             trust.wrap_socket(plain, server_hostname="localhost") as secured,
         ):
             replies = []

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from tests.fuzz.targets.calls import body, control, session, signature, token
 from tests.fuzz.targets.configuration import configuration, redis_url
-from tests.fuzz.targets.credentials import container, web_identity
+from tests.fuzz.targets.credentials import container, sts_response, web_identity
+from tests.fuzz.targets.listeners import control_request, credentials_request
 from tests.fuzz.targets.stores import dynamodb, redis, redis_discovery
+from tests.fuzz.targets.tokens import web_token
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -21,13 +23,17 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         configuration,
         container,
         control,
+        control_request,
+        credentials_request,
         dynamodb,
         redis,
         redis_discovery,
         redis_url,
         session,
         signature,
+        sts_response,
         token,
         web_identity,
+        web_token,
     )
 }

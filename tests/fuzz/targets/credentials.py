@@ -38,6 +38,23 @@ def web_identity(data: bytes) -> None:
     assert (answer.findtext(f".//{_NAMESPACE}Arn") or "").endswith(f"/{wanted.session_name}")
 
 
+def sts_response(data: bytes) -> None:
+    """Role, subject, issuer, session name and id of a request: whatever they are, what is answered is XML."""
+    texts = data.decode("utf-8", "replace").split("\n")
+    role, subject, issuer, name, request_id = (texts + [""] * 5)[:5]
+    workload = Workload(role, Environment("acme", "shop", "production"), subject, issuer, issuer)
+    answer = ET.fromstring(sts.assumed(workload, name, _SESSION, request_id))
+    for element, text in (
+        ("SubjectFromWebIdentityToken", subject),
+        ("Provider", issuer),
+        ("RequestId", request_id),
+    ):
+        if text.isprintable():
+            assert (answer.findtext(f".//{_NAMESPACE}{element}") or "") == text
+    refusal = ET.fromstring(sts.refused(role, subject, is_ours=True, request_id=request_id))
+    assert refusal.findtext(f".//{_NAMESPACE}Type") == "Receiver"
+
+
 def _assert_refused(refusal: WorkloadRefusal) -> None:
     """The message is one of the project's own: nothing that was sent is quoted."""
     body = sts.refused(refusal.sts_code, refusal.message or "", is_ours=False, request_id="id")

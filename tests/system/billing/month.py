@@ -1,9 +1,10 @@
 """`python -m tests.system.billing.month`: how long `kvs-gateway usage` takes over a month of a large region.
 
 Of 100,000 tables 10,000 are called in the month, each in four bursts; two replicas, scraped every minute,
-replaced once a week. One line of Markdown is printed.
+replaced once a week. One line of JSON is printed.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -55,10 +56,14 @@ def main() -> None:
     requests = sum(int(line.split(",")[5]) for line in stated)
     if status or requests != region.answered.total():
         raise SystemExit(f"{requests} requests were stated, {region.answered.total()} were answered")
-    sys.stdout.write(
-        f"| {len(region.answered):,} | {region.samples:,} | {requests:,} | {seconds:.0f} s "
-        f"| {used.ru_maxrss / 1024:.0f} MiB |\n"
-    )
+    found = {
+        "tables": len(region.answered),
+        "samples": region.samples,
+        "requests": requests,
+        "seconds": seconds,
+        "resident_bytes": used.ru_maxrss * 1024,
+    }
+    sys.stdout.write(f"{json.dumps(found)}\n")
 
 
 if __name__ == "__main__":

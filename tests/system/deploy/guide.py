@@ -6,9 +6,13 @@ from tests.system.deploy.installations import DEPLOY
 
 GUIDE = (DEPLOY / "README.md").read_text()
 SCRIPTS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
-(KUSTOMIZATION,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
-FIRST_PUT = "".join(
-    re.findall(
-        r"```sh\n(.*?)```", re.search(r"<!-- first put -->(.*?)<!-- end", GUIDE, re.DOTALL)[1], re.DOTALL
-    )
-)
+KUSTOMIZATION, WITH_LISTENERS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def marked(name: str) -> str:
+    """The scripts between two marks."""
+    part = re.search(rf"<!-- {name} -->(.*?)<!-- end of {name} -->", GUIDE, re.DOTALL)[1]
+    return "".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL))
+
+
+FIRST_PUT = marked("first put")

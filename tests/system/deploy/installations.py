@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from tests.support.config import merged
 from tests.support.kustomize import render
 from tests.support.repository import ROOT
 
@@ -15,6 +16,8 @@ DEPLOY = ROOT / "deploy"
 OVERLAYS = sorted(folder.name for folder in (DEPLOY / "overlays").iterdir())
 COMPONENTS = sorted(folder.parent.name for folder in DEPLOY.glob("components/*/kustomization.yaml"))
 FOR_ONE_REPLICA = [component for component in COMPONENTS if component != "autoscaling"]
+LISTENERS = ("control", "credentials")
+"""Components that open a listener: with the policy that says who may reach the others."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,37 @@ class Installation:
         shutil.copytree(DEPLOY, copy)
         own = copy / "own"
         own.mkdir()
-        kustomization = {
+        kustomization: dict[str, Any] = {
             "namespace": "kvs-gateway",
             "resources": [f"../overlays/{self.overlay}"],
             "components": [f"../components/{component}" for component in self.components],
         }
+        if self.is_configured:
+            kustomization["configMapGenerator"] = [self._generator()]
+            (own / "config.yaml").write_text(yaml.safe_dump(self.configuration()))
+            (own / "jwks.json").write_text('{"keys": []}')
         (own / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
         return render(own)
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether a component needs something in the configuration."""
+        return any(component in LISTENERS for component in self.components)
+
+    def configuration(self) -> dict[str, Any]:
+        """The overlay's file with what the components need laid over it."""
+        folders = [f"overlays/{self.overlay}", *(f"components/{component}" for component in self.components)]
+        files = [DEPLOY / folder / "config.yaml" for folder in folders]
+        configuration: dict[str, Any] = {}
+        for file in files:
+            if file.exists():
+                configuration = merged(configuration, yaml.safe_load(file.read_text()))
+        return configuration
+
+    def _generator(self) -> dict[str, Any]:
+        keys = ["jwks.json"] if "credentials" in self.components else []
+        files = ["config.yaml", *keys]
+        return {"name": "kvs-gateway", "namespace": "kvs-gateway", "behavior": "replace", "files": files}
 
 
 def _combined(overlay: str) -> Installation:
@@ -49,4 +76,5 @@ def _combined(overlay: str) -> Installation:
 INSTALLATIONS = [
     *(Installation(overlay) for overlay in OVERLAYS),
     *(_combined(overlay) for overlay in OVERLAYS),
+    *(Installation(overlay, ("network-policy", each)) for overlay in OVERLAYS for each in LISTENERS),
 ]

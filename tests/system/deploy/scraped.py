@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,11 +16,13 @@ from urllib.request import urlopen
 
 import yaml
 
-from tests.support.config import BASE, OTHER_TABLE_TOKEN, TABLE_TOKEN, merged
+from tests.identity.issuer import trusted_from
+from tests.support.config import BASE, CONTROL_TOKEN, OTHER_TABLE_TOKEN, TABLE_TOKEN, merged
 from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.prometheus import PrometheusServer
 from tests.support.redis import RedisServer
+from tests.support.repository import ROOT
 from tests.system.deploy.monitoring import rule_groups, spec_of
 
 POD = {"namespace": "kvs", "pod": "kvs-gateway-0", "container": "gateway"}
@@ -99,6 +102,20 @@ class Scene:
             await gateway.put("k", "there is no room")
             await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_LIMIT)
 
+    def commands_in(self, folder: Path) -> dict[str, str]:
+        """The environment of a shell that finds `kvs-gateway` in `folder`."""
+        program = folder / "kvs-gateway"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gateway "$@"\n')
+        program.chmod(0o755)
+        return {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "KVS_CONTROL_URL": self.gateway.urls["control"],
+            "KVS_CONTROL_TOKEN": CONTROL_TOKEN,
+            "PROMETHEUS": self.prometheus.url,
+            "SINCE": (datetime.now(UTC) - timedelta(hours=1)).isoformat(),
+        }
+
     def charged(self) -> int:
         """The requests that the gateway has counted as somebody's."""
         with urlopen(f"{self.gateway.urls['ops']}/metrics/usage", timeout=10) as answer:
@@ -119,6 +136,7 @@ def scene_in(folder: Path) -> Iterator[Scene]:
     """Everything is running, and was scraped once."""
     with RedisServer() as redis:
         changes = {"store": {"kind": "redis", "url": redis.url}, "apps": APPS, "metering": METERING}
+        changes["control"] = {"oidc": [trusted_from(folder)]}
         config = merged(BASE, changes)
         with GatewayProcess(config, folder) as gateway, MonitoringPrometheus(folder) as prometheus:
             prometheus.scrape(gateway.urls["ops"])

@@ -16,8 +16,10 @@ from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis.server import RedisServer
 from tests.support.signing import Signer
-from tests.system.deploy.installations import DEPLOY, OVERLAYS
+from tests.system.deploy.installations import DEPLOY, INSTALLATIONS, LISTENERS, OVERLAYS, Installation
+from tests.system.deploy.mounts import mount_rendered
 from tests.system.deploy.policy.configuration import secret_files
+from tests.system.deploy.policy.manifests import Manifests
 
 MOUNTED = "/run/secrets/kvs-gateway"
 ON_LOOPBACK = {
@@ -39,20 +41,40 @@ def mount(overlay: str, folder: Path, redis_url: str = "redis://:a%20password@re
     return config
 
 
+def check(config: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gateway", "check", "--config", str(config)]
+    return subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_configuration_is_accepted(overlay, tmp_path):
-    config = mount(overlay, tmp_path)
-    command = [sys.executable, "-m", "gateway", "check", "--config", str(config)]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+    done = check(mount(overlay, tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
+def test_what_is_rendered_is_accepted_with_the_files_that_pods_mount(installation, tmp_path):
+    done = check(mount_rendered(Manifests(installation.render(tmp_path / "rendered")), tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("listener", LISTENERS)
+def test_without_its_certificate_a_listener_that_others_reach_is_a_mistake(listener, tmp_path):
+    manifests = Manifests(Installation("redis", ("network-policy", listener)).render(tmp_path / "rendered"))
+    config = mount_rendered(manifests, tmp_path)
+    text = yaml.safe_load(config.read_text())
+    text["listen"][listener]["tls"] = None
+    config.write_text(yaml.safe_dump(text))
+    (problem,) = json.loads(check(config).stderr)["problems"]
+    assert problem["path"].startswith(f"listen.{listener}.")
+    assert "in the clear" in problem["problem"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_a_missing_secret_is_a_mistake_at_the_start(overlay, tmp_path):
     config = mount(overlay, tmp_path)
     (tmp_path / "session-key-1").unlink()
-    command = [sys.executable, "-m", "gateway", "check", "--config", str(config)]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+    done = check(config)
     assert done.returncode == 4
     assert [each["path"] for each in json.loads(done.stderr)["problems"]] == [
         "signature.credentials.session.master_keys[0]"

@@ -10,22 +10,23 @@ import yaml
 
 from gateway.cli.arguments import parse_arguments
 from tests.support.kustomize import render
-from tests.system.deploy.guide import GUIDE, KUSTOMIZATION, SCRIPTS
+from tests.system.deploy.guide import GUIDE, KUSTOMIZATION, SCRIPTS, WITH_LISTENERS
 from tests.system.deploy.installations import DEPLOY, OVERLAYS, Installation
+from tests.system.deploy.mounts import mount_rendered
 from tests.system.deploy.policy import broken_rules
 from tests.system.deploy.policy.configuration import secret_files
 from tests.system.deploy.policy.manifests import Manifests
-from tests.system.deploy.test_configurations import MOUNTED
+from tests.system.deploy.test_configurations import MOUNTED, check
 
 COMMANDS = [
     shlex.split(line)
-    for line in re.findall(r"\bkvs(?:-gateway)? ((?:apps|tables|credentials) [^`\n)]*)", GUIDE)
+    for line in re.findall(r"\bkvs(?:-gateway)? ((?:apps|tables|credentials) [^`\n)|]*)", GUIDE)
     if "…" not in line
 ]
 KUBECTL_LINES = re.findall(r"\bkubectl (.*?)(?: -- | \|| &|$)", "\n".join(SCRIPTS), re.MULTILINE)
 VERBS = {
     *("create", "namespace", "secret", "generic", "label", "apply", "diff"),
-    *("rollout", "status", "undo", "exec", "port-forward", "patch"),
+    *("rollout", "status", "undo", "exec", "port-forward", "patch", "get", "configmap", "logs"),
 }
 
 
@@ -49,12 +50,14 @@ def test_every_link_leads_somewhere():
 
 
 def test_every_folder_and_file_that_is_named_exists():
-    for path in re.findall(r"\bdeploy/(?:overlays|components|dynamodb)[\w./-]*\w", GUIDE):
+    for path in re.findall(r"\bdeploy/(?:overlays|components|dynamodb|examples)[\w./-]*\w", GUIDE):
         assert (DEPLOY.parent / path).exists(), path
 
 
 def test_every_overlay_and_component_is_explained():
-    for folder in [*DEPLOY.glob("overlays/*"), *DEPLOY.glob("components/*")]:
+    for folder in [
+        each for kind in ("overlays", "components", "examples") for each in DEPLOY.glob(f"{kind}/*")
+    ]:
         assert f"({folder.relative_to(DEPLOY)})" in GUIDE
 
 
@@ -90,6 +93,21 @@ def test_the_kustomization_renders_and_keeps_to_the_policy(tmp_path):
     assert manifests.config["region"] == "eu-west-1"
     assert manifests.container["image"] == f"registry.internal/kvs-gateway@sha256:{64 * '0'}"
     assert {each["metadata"]["namespace"] for each in objects} == {"kvs-gateway"}
+
+
+def test_the_kustomization_with_more_listeners_keeps_to_the_policy(tmp_path):
+    shutil.copytree(DEPLOY, tmp_path / "deploy")
+    own = tmp_path / "my-gateway"
+    own.mkdir()
+    changed = yaml.safe_load(KUSTOMIZATION) | yaml.safe_load(WITH_LISTENERS)
+    (own / "kustomization.yaml").write_text(yaml.safe_dump(changed))
+    config = Installation("redis", ("control", "credentials")).configuration()
+    (own / "config.yaml").write_text(yaml.safe_dump(config))
+    (own / "jwks.json").write_text('{"keys": []}')
+    objects = render(own)
+    assert broken_rules(objects) == {}
+    done = check(mount_rendered(Manifests(objects), tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 if shutil.which("kubectl"):

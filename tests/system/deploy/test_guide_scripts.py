@@ -58,7 +58,7 @@ if shutil.which("kubectl"):
             f'#!/bin/sh\ntest "$1" = label || exec {shutil.which("kubectl")} "$@" --dry-run=client -o yaml\n'
         )
         stub.chmod(0o755)
-        (script,) = [script for script in SCRIPTS if "create namespace" in script]
+        (script,) = [script for script in SCRIPTS if "create namespace kvs-gateway" in script]
         env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
         script = re.sub(r"^kubectl create namespace .*", r"\g<0>; echo ---", script, flags=re.MULTILINE)
         done = subprocess.run(

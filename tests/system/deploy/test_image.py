@@ -17,6 +17,7 @@ import yaml
 
 from tests.support.config import BASE
 from tests.support.servers import wait_for
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.system.deploy.image import copy_context
 
 UID = 10001
@@ -108,7 +109,7 @@ def test_the_image_serves_without_rights_home_or_a_place_to_write(image):
             wait_for(lambda path=path: _status(ops + path) == 200, path)
         assert _capabilities(process.pid) == 0
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
     finally:
         process.kill()
         process.communicate()

@@ -6,12 +6,24 @@ import yaml
 
 from gateway import __version__
 from tests.support.kustomize import render
-from tests.system.deploy.installations import COMPONENTS, DEPLOY, INSTALLATIONS, Installation
+from tests.system.deploy.installations import (
+    COMPONENTS,
+    DEPLOY,
+    INSTALLATIONS,
+    LISTENERS,
+    Installation,
+)
 from tests.system.deploy.policy import broken_rules
 from tests.system.deploy.policy.manifests import Manifests
+from tests.system.deploy.policy.pods import (
+    containers_have_few_rights,
+    images_are_pinned,
+    pods_have_few_rights,
+)
 
 OLDEST = "1.30"  # the first in which preStop may sleep
-CUSTOM = {"PodMonitor", "PrometheusRule"}
+EXAMPLES = sorted(folder.name for folder in (DEPLOY / "examples").iterdir())
+CUSTOM = {"Certificate", "PodMonitor", "PrometheusRule"}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +44,20 @@ def test_every_object_fits_the_schema(installation, version, rendered):
     for each in rendered(installation):
         if each["kind"] not in CUSTOM:
             kubernetes_validate.validate(each, version, strict=True)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("version", [OLDEST, kubernetes_validate.latest_version()])
+def test_every_object_of_an_example_fits_the_schema(example, version):
+    for each in render(DEPLOY / "examples" / example):
+        kubernetes_validate.validate(each, version, strict=True)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_pods_of_an_example_have_few_rights(example):
+    manifests = Manifests(render(DEPLOY / "examples" / example))
+    rules = (pods_have_few_rights, containers_have_few_rights, images_are_pinned)
+    assert [complaint for rule in rules for complaint in rule(manifests)] == []
 
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
@@ -84,9 +110,9 @@ def test_the_image_is_of_this_version(rendered):
 
 @pytest.mark.parametrize(
     "folder",
-    ["base", "components/autoscaling", "components/network-policy"],
+    ["base", *(f"components/{component}" for component in ("autoscaling", "network-policy", *LISTENERS))],
 )
 def test_every_file_is_part_of_what_is_rendered(folder):
-    files = {file.name for file in (DEPLOY / folder).iterdir()} - {"kustomization.yaml"}
+    files = {file.name for file in (DEPLOY / folder).iterdir()} - {"kustomization.yaml", "config.yaml"}
     kustomization = yaml.safe_load((DEPLOY / folder / "kustomization.yaml").read_text())
     assert files == set(kustomization["resources"])

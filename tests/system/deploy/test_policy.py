@@ -6,15 +6,21 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.system.deploy.installations import Installation
+from tests.system.deploy.installations import LISTENERS, Installation
 from tests.system.deploy.policy import RULES, broken_rules
 from tests.system.deploy.policy.manifests import Manifests
 
 GONE = object()
-ALL = ("autoscaling", "network-policy")
+ALL = ("autoscaling", "control", "credentials", "network-policy")
 POD = "Deployment/spec/template/spec"
 CONTAINER = f"{POD}/containers/0"
 SECURITY = f"{CONTAINER}/securityContext"
+INGRESS = "NetworkPolicy/spec/ingress"
+CREDENTIALS = "Service:kvs-gateway-credentials"
+CERTIFICATE = "Certificate:kvs-gateway-credentials"
+CLIENTS = "NetworkPolicy:kvs-gateway-credentials/spec/ingress/0/from"
+MANAGERS = "NetworkPolicy:kvs-gateway-control/spec/ingress/0/from"
+LABEL = {"matchLabels": {"kvs-gateway-credentials": "client"}}
 ANYWHERE = [{"ipBlock": {"cidr": "0.0.0.0/0"}}]
 
 BREAKS: list[tuple[str, str, Any]] = [
@@ -65,13 +71,18 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("ports_are_those_of_the_configuration", "config/listen/ops/port", 9091),
     ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0", GONE),
     ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0/hostPort", 8080),
-    ("control_is_on_loopback", "config/listen/control/host", "0.0.0.0"),
-    ("control_is_on_loopback", "config/listen/data/host", "127.0.0.1"),
-    ("services_carry_data_alone", "Service/spec/ports/+", {"name": "ops", "port": 9090}),
-    ("services_carry_data_alone", "Service/spec/ports/0/targetPort", "control"),
-    ("services_carry_data_alone", "Service/spec/ports/0/targetPort", 9090),
-    ("services_carry_data_alone", "Service/spec/selector", {"app": "x"}),
-    ("services_carry_data_alone", "Service", GONE),
+    ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/3", GONE),
+    ("listeners_are_where_services_lead", "config/listen/control/host", "127.0.0.1"),
+    ("listeners_are_where_services_lead", "Service:kvs-gateway-control", GONE),
+    ("listeners_are_where_services_lead", "config/listen/credentials", GONE),
+    ("listeners_are_where_services_lead", "config/listen/data/host", "127.0.0.1"),
+    ("services_carry_one_listener_each", "Service/spec/ports/+", {"name": "ops", "port": 9090}),
+    ("services_carry_one_listener_each", "Service/spec/ports/0/targetPort", "control"),
+    ("services_carry_one_listener_each", "Service/spec/ports/0/targetPort", 9090),
+    ("services_carry_one_listener_each", "Service/spec/selector", {"app": "x"}),
+    ("services_carry_one_listener_each", "Service", GONE),
+    ("services_carry_one_listener_each", f"{CREDENTIALS}/spec/ports/0/targetPort", "control"),
+    ("services_carry_one_listener_each", f"{CREDENTIALS}/metadata/name", "other"),
     ("selectors_find_the_pods", "Deployment/spec/selector/matchLabels", {"app": "x"}),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/podSelector", {}),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/policyTypes", ["Egress"]),
@@ -79,13 +90,34 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from/+", {"ipBlock": {"cidr": "::/0"}}),
     ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports", GONE),
     ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/0/port", "ops"),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/+", {"port": "control"}),
+    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/+", {"port": 8083}),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{INGRESS}/0/ports/+", {"port": "control"}),
     ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/1", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", CLIENTS, GONE),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/namespaceSelector", {}),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/namespaceSelector", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/podSelector", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/+", {"podSelector": LABEL}),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{MANAGERS}/0/namespaceSelector", LABEL),
+    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{MANAGERS}/+", ANYWHERE[0]),
     ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0", GONE),
     ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0/ports", GONE),
     ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis", GONE),
     ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy/spec/egress/0/to", GONE),
     ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE),
+    ("opened_listeners_show_their_certificate", "config/listen/control/tls", None),
+    ("opened_listeners_show_their_certificate", "config/listen/credentials/tls/key", "/elsewhere.key"),
+    ("opened_listeners_show_their_certificate", CERTIFICATE, GONE),
+    ("opened_listeners_show_their_certificate", f"{CERTIFICATE}/spec/secretName", "other"),
+    ("opened_listeners_show_their_certificate", f"{POD}/volumes/2", GONE),
+    ("certificates_are_as_designed", f"{CERTIFICATE}/spec/privateKey/rotationPolicy", GONE),
+    ("certificates_are_as_designed", f"{CERTIFICATE}/spec/isCA", True),
+    ("certificates_are_as_designed", f"{CERTIFICATE}/spec/dnsNames/+", "*.svc"),
+    ("certificates_are_as_designed", "Certificate:kvs-gateway-control/spec/dnsNames/2", GONE),
+    ("certificates_are_files_that_can_change", f"{CONTAINER}/volumeMounts/2/subPath", "tls.crt"),
+    ("certificates_are_files_that_can_change", f"{CONTAINER}/volumeMounts/3/readOnly", GONE),
+    ("certificates_are_files_that_can_change", f"{POD}/volumes/3/secret/defaultMode", 0o444),
+    ("certificates_are_files_that_can_change", f"{POD}/volumes/2/secret/optional", True),
     ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", "kvs-gateway"),
     ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", GONE),
     ("the_configuration_is_where_it_is_read", f"{CONTAINER}/args/2", "/elsewhere.yaml"),
@@ -102,6 +134,7 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("no_secret_is_written_down", "config/store/url", "redis://:password@redis:6379/0"),
     ("memory_is_enough_for_the_worst", "config/edge/max_in_flight", 1000),
     ("memory_is_enough_for_the_worst", "config/edge/max_connections", 10_000),
+    ("memory_is_enough_for_the_worst", "config/edge/max_connections", 500),
 ]
 
 
@@ -142,6 +175,26 @@ def test_the_memory_store_stays_one_small_replica(path, value, rule, tmp_path):
     objects = Installation("memory").render(tmp_path)
     _change(objects, path, value)
     assert rule in broken_rules(objects)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("config/listen/control/host", "0.0.0.0"),
+        ("config/listen/credentials", {"host": "0.0.0.0", "port": 8082}),
+    ],
+)
+def test_without_their_components_control_and_credentials_are_closed(path, value, tmp_path):
+    objects = Installation("redis").render(tmp_path)
+    _change(objects, path, value)
+    assert broken_rules(objects)
+
+
+@pytest.mark.parametrize("listener", LISTENERS)
+def test_a_listener_is_opened_together_with_the_policy_of_the_others(listener, tmp_path):
+    """A policy closes every port that none opens: data could not be reached."""
+    broken = broken_rules(Installation("redis", (listener,)).render(tmp_path))
+    assert "a listener cannot be reached" in broken["only_named_namespaces_come_in"]
 
 
 def test_the_agent_of_pod_identity_must_be_reached(tmp_path):

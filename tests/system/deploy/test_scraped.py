@@ -2,13 +2,17 @@
 
 import asyncio
 import re
+import shutil
+import subprocess
 import time
 
 import pytest
 
+from tests.support.load import client_of
 from tests.support.servers import wait_for
 from tests.system.deploy.monitoring import label_queries, panel_queries, rules, runbook_queries
 from tests.system.deploy.promql import names_in
+from tests.system.deploy.runbook import script
 from tests.system.deploy.scraped import scene_in, without_data
 
 PATIENCE_SECONDS = 40.0
@@ -117,16 +121,38 @@ def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_r
 
 
 def test_bills_can_be_made_of_what_is_scraped(scene, still_without_data):
-    """Start times come by one path, usage by the other."""
-    charged = scene.charged()
+    """Start times come by one path, usage by the other. A new series is 0 at first, at the gateway, too."""
 
     def billed() -> int:
         bill = scene.bill()
         assert bill["warnings"] == []
         return sum(row["requests"] for row in bill["rows"])
 
-    assert charged > 0
-    wait_for(lambda: billed() == charged, f"{charged} requests are not billed")
+    wait_for(lambda: 0 < scene.charged() == billed(), "what was charged is not billed")
+
+
+if shutil.which("jq"):
+
+    async def test_tables_that_nobody_uses_are_told(scene, still_without_data, tmp_path):
+        """By the runbook's script, from what the control plane lists and what Prometheus has scraped."""
+        async with client_of(scene.gateway) as gateway:
+            await gateway.manage("PUT", "/v1/orgs/acme/apps/blog", {"type": "api"})
+            await gateway.manage("POST", "/v1/orgs/acme/apps/blog/services/kvs/tables", {"name": "posts"})
+        done = await asyncio.to_thread(
+            subprocess.run,
+            ["/bin/bash", "-euc", 'kvs() { kvs-gateway "$@"; }\n' + script("unused tables")],
+            env=scene.commands_in(tmp_path),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert (done.returncode, done.stdout) == (0, "acme/blog/production/posts\n"), done.stderr
+        assert (tmp_path / "used.txt").read_text().split() == [
+            "acme/shop/production/carts",
+            "acme/shop/production/sessions",
+        ]
 
 
 def test_each_path_is_a_target_of_its_own(scene):

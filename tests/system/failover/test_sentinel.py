@@ -21,7 +21,7 @@ from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
 from tests.support.redis.tls import PASSWORD, USER
 from tests.support.servers import wait_for
-from tests.support.stopwatch import Stopwatch
+from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.store_traffic import TABLE, traffic
 
 KEYS = [f"key-{number}" for number in range(8)]
@@ -110,20 +110,24 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
         await store.entries.put(TABLE, "k", Entry(b"1", None))
         master.command("REPLICAOF", HOST, heir.port)
         try:
-            async with asyncio.timeout(2):
+            watch = Stopwatch(master.pid)
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not await fault_of(store.entries.get(TABLE, "k")):
                     with pytest.raises(BackendUnavailable, match="READONLY"):
                         await store.entries.put(TABLE, "k", Entry(b"2", None))
                     await asyncio.sleep(0.02)
+            assert watch.seconds < 2
             for _ in range(10):
                 with pytest.raises(BackendUnavailable, match="the sentinels name a replica"):
                     await store.entries.get(TABLE, "k")
                 await asyncio.sleep(0.02)
         finally:
             master.command("REPLICAOF", "NO", "ONE")
-        async with asyncio.timeout(2):
+        watch = Stopwatch(master.pid)
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
                 await asyncio.sleep(0.02)
+        assert watch.seconds < 2
         assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
 
 
@@ -234,7 +238,7 @@ async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, q
         store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
         calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in KEYS]
         await asyncio.sleep(step * 0.000_05)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await store.close()
         faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
         assert all(isinstance(fault, BackendUnavailable) for fault in faults)

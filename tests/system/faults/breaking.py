@@ -1,6 +1,8 @@
 """Promises of the directory, each broken on purpose: the simulation has to notice every one of them."""
 
+from backends.dynamodb.announcements import Position
 from backends.errors import BackendUnavailable
+from backends.interface import Record
 from gateway.directory.bindings import CachedBindings
 from gateway.directory.changes import Change
 from gateway.directory.documents import AppDocuments
@@ -11,6 +13,7 @@ from gateway.directory.lease import Lease
 from gateway.directory.lookups import Lookups
 from gateway.directory.pages import DirectoryPages
 from gateway.directory.records import LEASE, AppRecord
+from gateway.directory.sealing import Sealing
 from gateway.directory.side_records import SideRecords
 from tests.system.faults.simulation.records import StoreRecords
 
@@ -59,9 +62,13 @@ def _overlook_declarations(self, binding):
     return binding
 
 
-async def _stop_at_what_is_corrupt(self, found):
+async def _stop_at_what_is_corrupt(self, named, is_shown):
     decode = self._corrupt.decode
-    return [each if not hasattr(each, "version") else decode(name, each, AppRecord) for name, each in found]
+    return [
+        decode(name, each, AppRecord) if isinstance(each, Record) else each
+        for app, name, each in named
+        if is_shown(app)
+    ]
 
 
 async def _understand_or_give_up(self, name, record):
@@ -73,7 +80,7 @@ async def _drop_after_one_purge(self, name, version):
     await self._swap(name, record, None)
 
 
-async def _leave_what_is_corrupt(self, name, record):
+async def _leave_what_is_corrupt(self, name, record, holder):
     """It is nobody's."""
 
 
@@ -96,7 +103,27 @@ async def _swap_whatever_is_there(self, name, document, expected):
     return await _store_swap(self, name, document, expected)
 
 
-_store_swap = StoreRecords.swap
+_store_swap, _outlives_outage = StoreRecords.swap, Freshness.outlives_outage
+
+
+async def _believe_any_server(self, position):
+    if position is not None:
+        position = f"{self._run} {position.partition(' ')[2]}"
+    return await _changes(self, position)
+
+
+def _miss_nothing(self, numbers, counted, now_ms):
+    return Position(counted)
+
+
+def _doubt_nothing(self, numbers, now_ms):
+    return False
+
+
+def _outlive_a_gap(self, cached):
+    self.expire(cached)
+    cached.may_be_stale = True
+    return _outlives_outage(self, cached)
 
 
 def _overtake_no_lookup(self, environment):
@@ -114,6 +141,10 @@ BROKEN = {
     "a swap replaces whatever is there": (StoreRecords, "swap", _swap_whatever_is_there),
     "announcements are dropped": (FeedFollower, "follow", _hear_nothing),
     "a feed that was cut short is taken for complete": (StoreRecords, "changes", _never_admit_a_gap),
+    "what another server tells is taken for complete": (StoreRecords, "changes", _believe_any_server),
+    "missing numbers are not waited for": (Position, "behind", _miss_nothing),
+    "a lost announcement is not doubted": (Position, "brings_doubt", _doubt_nothing),
+    "what a feed lost outlives an outage": (Freshness, "outlives_outage", _outlive_a_gap),
     "a silent feed is trusted": (Freshness, "is_fresh", _trust_a_silent_feed),
     "a binding outlives any outage": (Freshness, "outlives_outage", _outlive_any_outage),
     "a change leaves the bindings of its own replica": (CachedBindings, "invalidate", _keep_bindings),
@@ -121,13 +152,17 @@ BROKEN = {
     "a declaration leaves managed tokens": (CachedBindings, "_unless_void", _overlook_declarations),
     "a corrupt record stops a list": (DirectoryPages, "_readable", _stop_at_what_is_corrupt),
     "a corrupt app cannot be removed": (AppDocuments, "_salvaged", _understand_or_give_up),
-    "a corrupt intent is left": (Intents, "_write_anew", _leave_what_is_corrupt),
+    "a corrupt intent is left": (Sealing, "_write_anew", _leave_what_is_corrupt),
     "a deleted table is purged once": (Intents, "note_purged", _drop_after_one_purge),
     "a lease is never taken over": (Lease, "is_elsewhere", _wait_for_the_holder),
     "an intent is written after the table is gone": (SideRecords, "announce", _announce_no_intents),
     "a token has no pointer": (SideRecords, "announce", _announce_no_pointers),
 }
 
-RARE = {"a lost reply counts as a refusal", "a binding outlives any outage"}
-"""They take a hundred seeds or more: until the store is away for longer than an outcome is looked for, or
-than anything is remembered."""
+RARE = {
+    "a lost reply counts as a refusal",
+    "a binding outlives any outage",
+    "a lost announcement is not doubted",
+}
+"""They take a hundred seeds or more: until the store is away for longer than an outcome is looked for or than
+anything is remembered, or a revocation is announced later than the cache time."""

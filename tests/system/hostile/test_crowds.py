@@ -101,4 +101,4 @@ async def test_ten_thousand_connect_without_delay_and_cost_little(start):
     crowd = Crowd(process.urls["data"], size, Behaviour(pace_seconds=0))
     async with held(process) as watch, crowd:
         assert crowd.connect_seconds < 15
-        await until(lambda: watch.open_files() > size, 15)
+        await until(lambda: watch.open_files() > size)

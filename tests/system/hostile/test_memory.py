@@ -30,7 +30,7 @@ async def test_what_is_sent_is_not_kept_without_end(start, size, opening, most_m
     process = start(edge=PATIENT)
     async with Watch(process) as watch, Crowd(process.urls["data"], size, Behaviour(opening)):
         probed = watch.probes
-        await until(lambda: watch.probes > probed + 8, 15)
+        await until(lambda: watch.probes > probed + 8)
 
     assert watch.grown_mib < most_mib
     assert watch.failed_probes == []

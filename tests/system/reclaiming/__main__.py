@@ -1,49 +1,75 @@
-"""python -m tests.system.reclaiming [keys] [rounds]: how late calls are beside a walk, and without one."""
+"""python -m tests.system.reclaiming [keys] [pairs]: how late calls are beside a walk, and without one.
+
+Two replicas on one Redis. The walk is that of one of them, which is called while it walks; then it is
+stopped, and the other one is called. Such windows follow each other, so that whatever else the machine does
+falls on both kinds alike. A line of JSON is printed: all windows in order, with latencies in milliseconds.
+"""
 
 import asyncio
+import json
+import os
+import signal
 import sys
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.support.gateway import Gateway
 from tests.support.redis import RedisServer
 from tests.system.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 
-_SECONDS = 8.0
-_WINDOWS = 3
+TABLES = 20
+_SECONDS = 4.0
+_SETTLING_SECONDS = 0.5
 
 
-async def measure(keys: int, rounds: int) -> None:
-    """A round is a new gateway, which goes on with the walk only when the lease of the last one is over."""
+@dataclass(frozen=True)
+class Window:
+    """`scanned`: keys that were looked at in a second."""
+
+    has_walk: bool
+    calls: int
+    p50_ms: float
+    p99_ms: float
+    scanned: float
+    load: float
+
+
+async def measure(keys: int, pairs: int) -> list[Window]:
+    """As many pairs of windows, or fewer if the walks end before."""
     with tempfile.TemporaryDirectory() as folder, RedisServer() as server:
-        populate(server, keys)
-        print(f"{server.command('DBSIZE'):,} keys")
-        for number in range(rounds):
-            place = Path(folder) / str(number)
-            place.mkdir()
-            async with gateways_on(server, place, 1) as (gateway,):
-                await latencies(gateway, 2)
-                for _ in range(_WINDOWS):
-                    await _window(gateway)
-                if number == 0:
-                    await delete_tables(gateway, 20)
-                while not (await reclaimed(gateway))[0]:  # noqa: ASYNC110 - no event tells
-                    await asyncio.sleep(0.5)
-                for _ in range(_WINDOWS):
-                    await _window(gateway)
+        await asyncio.to_thread(populate, server, keys)
+        async with gateways_on(server, Path(folder), 2) as gateways:
+            await delete_tables(gateways[0], TABLES)
+            walking, resting = await _by_lease(gateways)
+            windows = []
+            for _ in range(pairs):
+                windows.append(await _window(walking, walking))
+                walking.replica.signal(signal.SIGSTOP)
+                windows.append(await _window(resting, walking))
+                walking.replica.signal(signal.SIGCONT)
+            return windows
 
 
-async def _window(gateway: Gateway) -> None:
-    before, _ = await reclaimed(gateway)
-    found = await latencies(gateway, _SECONDS)
-    scanned = (await reclaimed(gateway))[0] - before
-    _show(f"{scanned / _SECONDS:,.0f} keys a second looked at", found)
+async def _by_lease(gateways: list[Gateway]) -> list[Gateway]:
+    """Who walks, and who does not."""
+    while True:
+        scanned = [(await reclaimed(each))[0] for each in gateways]
+        if any(scanned):
+            return gateways if scanned[0] else gateways[::-1]
+        await asyncio.sleep(0.05)
 
 
-def _show(what: str, found: list[float]) -> None:
-    ordered = sorted(found)
-    p50, p99 = (ordered[int(len(ordered) * share)] * 1000 for share in (0.5, 0.99))
-    print(f"{what}: {len(found)} calls, p50 {p50:.2f} ms, p99 {p99:.2f} ms", flush=True)
+async def _window(called: Gateway, walking: Gateway) -> Window:
+    has_walk = called is walking
+    await latencies(called, _SETTLING_SECONDS)
+    before = (await reclaimed(walking))[0] if has_walk else 0
+    found = sorted(1000 * each for each in await latencies(called, _SECONDS))
+    scanned = (await reclaimed(walking))[0] - before if has_walk else 0
+    p50_ms, p99_ms = (found[int(len(found) * share)] for share in (0.5, 0.99))
+    return Window(has_walk, len(found), p50_ms, p99_ms, scanned / _SECONDS, os.getloadavg()[0])
 
 
-asyncio.run(measure(*[int(each) for each in [*sys.argv[1:], "10000000", "2"][:2]]))
+if __name__ == "__main__":
+    amounts = [int(each) for each in [*sys.argv[1:], "10000000", "20"][:2]]
+    print(json.dumps([asdict(each) for each in asyncio.run(measure(*amounts))]))

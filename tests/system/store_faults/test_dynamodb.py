@@ -200,7 +200,7 @@ async def test_counters_in_redis_beside_a_store_in_dynamodb():
             redis.start()
             await until_ready(gateway)
             engine.kill()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while (reply := await gateway.get(KEY)).error != "storage_unavailable":  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             assert (reply.status, reply.headers["Retry-After"]) == (503, "1")

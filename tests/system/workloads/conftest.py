@@ -20,6 +20,7 @@ LIFETIME_SECONDS = 5
 class Pod:
     """The url of the data listener, and the environment of a program that holds no secret of its own."""
 
+    name: str
     data: str
     variables: dict[str, str]
 
@@ -64,4 +65,4 @@ def pod(request, gateway_process, workload_files) -> Pod:
         "AWS_EC2_METADATA_DISABLED": "true",
     }
     inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return Pod(gateway_process.urls["data"], inherited | shared | own)
+    return Pod(request.param, gateway_process.urls["data"], inherited | shared | own)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.system.deploy.policy import configuration, pods, traffic
+from tests.system.deploy.policy import certificates, configuration, pods, traffic
 from tests.system.deploy.policy.manifests import Manifests, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -18,13 +18,17 @@ RULES: tuple[Rule, ...] = (
     pods.pods_are_spread,
     pods.pods_have_time_to_end,
     traffic.ports_are_those_of_the_configuration,
-    traffic.control_is_on_loopback,
-    traffic.services_carry_data_alone,
+    traffic.listeners_are_where_services_lead,
+    traffic.services_carry_one_listener_each,
     traffic.selectors_find_the_pods,
     traffic.policies_are_for_the_pods,
     traffic.only_named_namespaces_come_in,
+    traffic.only_labelled_pods_of_labelled_namespaces_come_in,
     traffic.pods_reach_what_they_need,
     traffic.metadata_of_the_node_is_out_of_reach,
+    certificates.opened_listeners_show_their_certificate,
+    certificates.certificates_are_as_designed,
+    certificates.certificates_are_files_that_can_change,
     configuration.a_change_of_the_configuration_rolls_the_pods,
     configuration.the_configuration_is_where_it_is_read,
     configuration.secrets_are_files_that_can_change,

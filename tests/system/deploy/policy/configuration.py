@@ -6,14 +6,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tests.system.deploy.policy.manifests import Manifests, at
+from tests.system.deploy.policy.traffic import opened
 
 SECRET_KEYS = {"tokens", "token", "secret_access_key", "master_keys", "secret", "url"}
 LOOKS_SECRET = re.compile(r"key|token|secret|password|url", re.IGNORECASE)
 MIB = 2**20
 AT_REST_BYTES = 72 * MIB
 CONNECTION_BYTES = 65 * 1024  # with a head that is as long as it may be, in many fields, and not whole
+TLS_CONNECTION_BYTES = 215 * 1024  # the same over TLS
 ARRIVING_BYTES = 140 * 1024  # a body of 128 KiB, while it is read
 SERVED_BYTES = 200 * 1024  # a request with such a body
+MANAGING_BYTES = 64 * 1024  # a body of the control or the credentials listener
 
 
 def a_change_of_the_configuration_rolls_the_pods(manifests: Manifests) -> Iterator[str]:
@@ -60,10 +63,13 @@ def no_secret_is_written_down(manifests: Manifests) -> Iterator[str]:
 
 
 def memory_is_enough_for_the_worst(manifests: Manifests) -> Iterator[str]:
-    """As many bodies may be on their way as requests in flight."""
+    """As many bodies may be on their way as requests in flight; each listener has connections of its own."""
     edge, store = manifests.config["edge"], manifests.config["store"]
+    listeners = opened(manifests)
     needed = AT_REST_BYTES + edge["max_connections"] * CONNECTION_BYTES
     needed += edge["max_in_flight"] * (ARRIVING_BYTES + SERVED_BYTES)
+    needed += edge["max_connections"] * TLS_CONNECTION_BYTES * len(listeners)
+    needed += edge["max_in_flight"] * MANAGING_BYTES * len(listeners)
     if store["kind"] == "memory":
         needed += store["max_bytes"]
     limit = int(manifests.container["resources"]["limits"]["memory"].removesuffix("Mi")) * MIB

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tests.system.deploy.policy.manifests import Manifests, at, differences
+from tests.system.deploy.policy.traffic import opened
 
 SPARE_SECONDS = 10
 OWN_SERVICE_ACCOUNT = "kvs-gateway"
@@ -68,7 +69,8 @@ def probes_are_as_designed(manifests: Manifests) -> Iterator[str]:
 
 
 def one_core_and_bounded_memory(manifests: Manifests) -> Iterator[str]:
-    resources = {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"memory": "256Mi"}}
+    memory = "384Mi" if opened(manifests) else "256Mi"
+    resources = {"requests": {"cpu": "1", "memory": memory}, "limits": {"memory": memory}}
     yield from differences(manifests.container, {"resources": resources})
 
 

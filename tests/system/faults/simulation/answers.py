@@ -52,10 +52,11 @@ class Answered:
     def earliest(self) -> float:
         """How old what it relies on may be: two seconds and the trouble, and never more than the cache time.
 
-        More than that is for a replica that has just asked the store in vain.
+        More than that is for a replica that has just asked the store in vain, if its feed lost nothing.
         """
         memory, known_until = CACHE_SECONDS, self.known_until
         if self.was_looked_up_in_vain(self.sent - RETRY_SECONDS):
             memory += max(STALE_SECONDS)
-            known_until = min(known_until, self.contact.known_in_an_outage(self.sent - memory))
+            lost = self.contact.known_in_an_outage(self.sent - memory)
+            known_until = min(known_until, max(lost, self.sent - CACHE_SECONDS))
         return max(known_until, self.own_change, self.sent - memory)

@@ -19,7 +19,9 @@ from tests.system.faults.simulation.judges import (
     judge_value,
 )
 from tests.system.faults.simulation.ledger import Ledger
-from tests.system.faults.simulation.operators import DONE, Change, Operator
+from tests.system.faults.simulation.numbered import FeedItems
+from tests.system.faults.simulation.old_masters import OldMasters
+from tests.system.faults.simulation.operators import DONE, UNKNOWN, Change, Operator
 from tests.system.faults.simulation.replica import SimulatedReplica
 from tests.system.faults.simulation.requests import STARTED_AT_MS
 from tests.system.faults.simulation.store import SimulatedClock, Store
@@ -52,7 +54,10 @@ class Directories:
         self._loop = asyncio.get_running_loop()
         self.store = Store(SimulatedClock(self._loop, STARTED_AT_MS))
         self.store.records.preload(preloaded(size))
-        self.fleet = Fleet(self.store, random.Random(self.dice.random()))
+        self.items = FeedItems(self.store.records, random.Random(seed)) if seed % 2 else None
+        """The feed of every second seed."""
+        self.old_masters = OldMasters()
+        self.fleet = Fleet(self.store, self.items, random.Random(self.dice.random()))
         self.ledger = Ledger(self.store.records)
         self.corruption = Corruption(self.store.records)
         numbers = [*self.dice.sample(range(size), CALLED_APPS - 1), size]
@@ -102,6 +107,8 @@ class Directories:
     def was_changed(self, change: Change, replica: SimulatedReplica, reply: WireReply | None) -> None:
         self._changes.append(change)
         self._note(f"{change.action} is {change.outcome}", reply)
+        if self.old_masters.has_lost(change):
+            change.outcome = UNKNOWN
         self.wrong(judge_change(self.ledger, change))
         if change.token is not None:
             self.issued.append(change.token)
@@ -111,16 +118,24 @@ class Directories:
 
     def was_listed(self, replica: SimulatedReplica, reply: WireReply, sent: float) -> None:
         self._note("list", reply)
-        has_failed = replica.network.contact.has_failed_since(sent, "page")
-        self.wrong(judge_list(self.ledger, self.apps, reply, sent, has_failed=has_failed))
+        if not self.old_masters.have_served(replica.network, sent, self._loop.time()):
+            has_failed = replica.network.contact.has_failed_since(sent, "page")
+            self.wrong(judge_list(self.ledger, self.apps, reply, sent, has_failed=has_failed))
 
     def was_answered(self, replica: SimulatedReplica, call: Answered) -> None:
         token, reply = call.token, call.reply
         self._note(token.environment.app, reply)
         declared = self.fleet.declares(replica, token.environment, call.sent, call.answered)
-        self.wrong(judge_token(self.ledger, call, declared))
+        told_elsewhere = self.old_masters.statuses(replica.network, call)
+        self.wrong(judge_token(self.ledger, call, declared, told_elsewhere))
         if reply.status == 200 and reply.json.get("found"):
-            self.wrong(judge_value(self.ledger, call, self.issued[reply.json["value"]]))
+            owner = self.issued[reply.json["value"]]
+            self.wrong(judge_value(call, owner, [self._table_of(each) for each in (owner, token)]))
+
+    def _table_of(self, token: Issued) -> str | None:
+        if token.is_declared:
+            return token.sha256
+        return self.ledger.table_of(token) or self.old_masters.table_of(token)
 
     def was_unanswered(self) -> None:
         self.unanswered += 1
@@ -150,6 +165,7 @@ class Directories:
         for fault in judge_changes(self.store.records, self._changes):
             self.wrong(fault)
         kept = {*self.ledger.living_tables(), *self.corruption.lost_tables}
+        kept.update(self.old_masters.tables(self.apps))
         left = {each for each in self.store.inner.entries._tables if each.startswith("tbl_")} - kept
         if left:
             self.wrong(f"{len(left)} deleted tables were not given back")

@@ -7,12 +7,17 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from tests.system.faults.simulation.network import USUAL_LAG_SECONDS
+from tests.system.faults.simulation.old_masters import OldMaster
 from tests.system.faults.simulation.replica import SimulatedReplica
 from tests.system.faults.simulation.tenants import CACHE_SECONDS, STALE_SECONDS
 
 if TYPE_CHECKING:
     from tests.system.faults.simulation.directories import Directories
 
+DOUBT_SECONDS = 5.0
+"""Until announcements that are gone are missed and doubted: three seconds, and two questions."""
+
+LONGEST_WITH_AN_OLD_MASTER_SECONDS = 2.0
 LONGEST_PARTITION_SECONDS = 1.6 * (CACHE_SECONDS + max(STALE_SECONDS))
 
 
@@ -33,6 +38,7 @@ class Disasters:
             self._declare_an_app,
             self._corrupt_a_record,
             self._cut_the_feed_short,
+            self._replace_the_master if region.items is None else self._announce_late,
         )
 
     async def run(self, until: float) -> None:
@@ -117,7 +123,47 @@ class Disasters:
         await self._region.corruption.corrupt(self._dice)
 
     async def _cut_the_feed_short(self) -> None:
-        self._region.store.records.cut_feed(self._dice.choice((0, 0, 1, 3)))
+        kept, items = self._dice.choice((0, 0, 1, 3)), self._region.items
+        if items is None:
+            self._region.store.records.cut_feed(kept)
+            self._miss()
+        else:
+            items.remove_all_but(kept)
+            await self._trouble_all(DOUBT_SECONDS)
+            self._miss()
+
+    async def _announce_late(self) -> None:
+        """Sooner than a lost one is doubted, or later."""
+        items = self._region.items
+        late_seconds = self._dice.choice((1.0, 3.0, 20.0))
+        if items is not None and not items.late_seconds:
+            items.late_seconds = late_seconds
+            await self._trouble_all(self._dice.uniform(1, 8))
+            items.late_seconds = 0.0
+            await self._trouble_all(late_seconds)
+
+    async def _replace_the_master(self) -> None:
+        """Some replicas hear of it later."""
+        loop, networks = asyncio.get_running_loop(), [each.network for each in self._fleet.replicas]
+        store = self._region.store
+        if all(network.records is store.records for network in networks):
+            askers = [network for network in networks if self._dice.random() < 0.6]
+            old = OldMaster(store.records.fail_over(), askers, loop.time())
+            self._region.old_masters.append(old)
+            self._miss()
+            with ExitStack() as troubles:
+                for network in askers:
+                    troubles.enter_context(network.trouble())
+                await asyncio.sleep(self._dice.uniform(0.1, LONGEST_WITH_AN_OLD_MASTER_SECONDS))
+                old.leave(loop.time())
+
+    async def _trouble_all(self, seconds: float) -> None:
+        with ExitStack() as troubles:
+            for replica in self._fleet.replicas:
+                troubles.enter_context(replica.network.trouble())
+            await asyncio.sleep(seconds)
+
+    def _miss(self) -> None:
         for replica in self._fleet.replicas:
             replica.network.contact.miss()
 

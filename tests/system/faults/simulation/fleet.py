@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from gateway.domain.model import Environment
 from tests.system.faults.simulation.network import Network
+from tests.system.faults.simulation.numbered import FeedItems, NumberedBackend
 from tests.system.faults.simulation.replica import SimulatedReplica
 from tests.system.faults.simulation.requests import STARTED_AT_MS
 from tests.system.faults.simulation.store import SimulatedClock, Store
@@ -15,8 +16,8 @@ from tests.system.faults.simulation.tenants import STALE_SECONDS, settings
 class Fleet:
     """`declared` is what the configuration file says now; each replica reads it when it is reloaded."""
 
-    def __init__(self, store: Store, dice: random.Random) -> None:
-        self._store, self._dice = store, dice
+    def __init__(self, store: Store, items: FeedItems | None, dice: random.Random) -> None:
+        self._store, self._items, self._dice = store, items, dice
         self._loop = asyncio.get_running_loop()
         self._stale_seconds: dict[SimulatedReplica, float] = {}
         self._read: dict[SimulatedReplica, list[tuple[float, frozenset[Environment]]]] = defaultdict(list)
@@ -36,7 +37,9 @@ class Fleet:
             network.contact.lose()
             self._store.when_up.append(network.contact.regain)
         stale_seconds = self._dice.choice(STALE_SECONDS)
-        replica = await SimulatedReplica.start(settings(self.declared, stale_seconds), clock, network)
+        backend = None if self._items is None else NumberedBackend(network, self._items, clock)
+        declared = settings(self.declared, stale_seconds)
+        replica = await SimulatedReplica.start(declared, clock, network, backend)
         self._stale_seconds[replica] = stale_seconds
         self._read[replica].append((self._loop.time(), self.declared))
         self.replicas.append(replica)

@@ -14,13 +14,18 @@ from tests.system.faults.simulation.tenants import (
 )
 
 
-def judge_token(ledger: Ledger, call: Answered, is_declared: set[bool]) -> str | None:
-    """What is wrong with the answer to a token, if anything is. `is_declared`: its app, on that replica."""
+def judge_token(
+    ledger: Ledger, call: Answered, is_declared: set[bool], told_elsewhere: set[Status]
+) -> str | None:
+    """What is wrong with the answer to a token, if anything is. `is_declared`: its app, on that replica.
+
+    `told_elsewhere`: what a master that was replaced may have said of it.
+    """
     if call.token.is_declared:
         in_file = Status.ACTIVE if is_declared_active(call.token.environment) else Status.INACTIVE
         possible = {in_file if each else Status.VOID for each in is_declared}
     else:
-        possible = ledger.statuses(call.token, call.earliest, call.answered)
+        possible = ledger.statuses(call.token, call.earliest, call.answered) | told_elsewhere
         if is_declared == {True}:
             possible &= {Status.UNREADABLE}
         if True in is_declared:
@@ -35,12 +40,9 @@ def judge_token(ledger: Ledger, call: Answered, is_declared: set[bool]) -> str |
     return f"{told} for a token of {call.token.environment} that was {' or '.join(names)}"
 
 
-def judge_value(ledger: Ledger, call: Answered, owner: Issued | None) -> str | None:
+def judge_value(call: Answered, owner: Issued | None, tables: list[str | None]) -> str | None:
     """What a table gives was put there, under this token or another one of the same table."""
-    if owner is None or call.token == owner:
-        return None
-    tables = [each.sha256 if each.is_declared else ledger.table_of(each) for each in (owner, call.token)]
-    if tables[0] == tables[1]:
+    if owner is None or call.token == owner or tables[0] == tables[1]:
         return None
     return f"a token of {call.token.environment} was given what was put under another table's"
 

@@ -19,6 +19,8 @@ class Network:
 
     def __init__(self, store: Store, dice: random.Random) -> None:
         self.store = store
+        self.records = store.records
+        """Those of the server that the replica takes for the master."""
         self.losses = 0.0
         self.reply_losses = 0.0
         """Of replies alone."""

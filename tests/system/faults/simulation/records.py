@@ -1,7 +1,7 @@
 """The records of the simulated store: who swapped what and when, and the feed of changes, which may be cut.
 
-The feed is kept as that of Redis is: a position is the announcement that was read last, and where that one is
-gone, everything may have changed (D160).
+The feed is kept as that of Redis is: a position is the server and the announcement that was read last. Where
+that one is gone, or another server answers, everything may have changed (D160, D190).
 """
 
 from collections.abc import Callable, Sequence
@@ -34,6 +34,8 @@ class StoreRecords:
         self._inner, self._now_ms = inner, now_ms
         self._announced: list[str] = []
         self._announced_count = 0
+        self._run = 1
+        """The process that serves."""
         self.swaps: list[Swap] = []
         self.preloaded: dict[str, bytes] = {}
 
@@ -50,26 +52,41 @@ class StoreRecords:
         return await self._inner.page(prefix, after=after, limit=limit)
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        is_first = await self._inner.swap(name, document, expected)
+        is_first = await self.apply(name, document, expected)
         if is_first:
-            self._note(name, document, CAUSE.get())
             self._announced_count += 1
             self._announced.append(f"{self._announced_count} {name}")
         return is_first
 
+    async def apply(self, name: str, document: bytes | None, expected: str | None) -> bool:
+        """A swap that is announced elsewhere."""
+        is_first = await self._inner.swap(name, document, expected)
+        if is_first:
+            self._note(name, document, CAUSE.get())
+        return is_first
+
     async def changes(self, position: str | None) -> Changes:
-        end = self._announced[-1] if self._announced else _EMPTY
-        if position is None:
-            return Changes((), end, is_complete=False)
-        if position == _EMPTY:
+        run, _, last = (position or "").partition(" ")
+        end = f"{self._run} {self._announced[-1] if self._announced else _EMPTY}"
+        if last == _EMPTY:
             told = self._announced
             is_kept = not told or told[0].startswith("1 ")
         else:
-            is_kept = position in self._announced
-            told = self._announced[self._announced.index(position) + 1 :] if is_kept else []
-        if not is_kept or len(told) > MAX_CHANGES:
+            is_kept = last in self._announced
+            told = self._announced[self._announced.index(last) + 1 :] if is_kept else []
+        if not is_kept or run != str(self._run) or len(told) > MAX_CHANGES:
             return Changes((), end, is_complete=False)
         return Changes(tuple(each.partition(" ")[2] for each in told), end, is_complete=True)
+
+    def fail_over(self) -> "StoreRecords":
+        """From now on another server has the truth; the old one, which is returned, serves on."""
+        inner = MemoryRecordStore()
+        inner._names, inner._records = [*self._inner._names], dict(self._inner._records)
+        old = StoreRecords(inner, self._now_ms)
+        old.preloaded = {name: record.document for name, record in inner._records.items()}
+        old._announced, old._announced_count, old._run = [*self._announced], self._announced_count, self._run
+        self._run += 1
+        return old
 
     def cut_feed(self, kept: int) -> None:
         """Forget all announcements but the last ones."""

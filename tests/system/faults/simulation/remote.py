@@ -17,7 +17,7 @@ class RemoteBackend:
         self._network = network
         self.entries = _Entries(network)
         self.counters = _Counters(network)
-        self.records = _Records(network)
+        self.records = RemoteRecords(network)
 
     async def ping(self) -> None:
         await self._network.ping()
@@ -58,24 +58,26 @@ class _Counters:
         return await self._network.call(lambda: store.charge(bucket, limit, window_ms), may_repeat=True)
 
 
-class _Records:
+class RemoteRecords:
+    """Of the server that the replica takes for the master."""
+
     def __init__(self, network: Network) -> None:
-        self._network, self._records = network, network.store.records
+        self._network = network
 
     async def read(self, name: str) -> Any:
-        return await self._network.call(
-            lambda: self._records.read(name), may_repeat=True, operation=f"read {name}"
-        )
+        records = self._network.records
+        return await self._network.call(lambda: records.read(name), may_repeat=True, operation=f"read {name}")
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        return await self._network.call(
-            lambda: self._records.swap(name, document, expected), may_repeat=False
-        )
+        records = self._network.records
+        return await self._network.call(lambda: records.swap(name, document, expected), may_repeat=False)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Any:
+        records = self._network.records
         return await self._network.call(
-            lambda: self._records.page(prefix, after=after, limit=limit), may_repeat=True, operation="page"
+            lambda: records.page(prefix, after=after, limit=limit), may_repeat=True, operation="page"
         )
 
     async def changes(self, position: str | None) -> Any:
-        return await self._network.call(lambda: self._records.changes(position), may_repeat=True)
+        records = self._network.records
+        return await self._network.call(lambda: records.changes(position), may_repeat=True)

@@ -1,0 +1,43 @@
+package kvs
+
+import (
+	"context"
+	"time"
+)
+
+// pause waits before a repetition, without a connection.
+func (p *connections) pause(ctx context.Context, pause time.Duration) *Error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx)
+	case <-p.closed:
+		return closed()
+	}
+}
+
+// close ends the pool: what waits fails, and what is under way loses its connection.
+func (p *connections) close() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.isClosed() {
+		return
+	}
+	close(p.closed)
+	p.sweep.Stop()
+	for connection := range p.open {
+		_ = connection.Close()
+	}
+}
+
+func (p *connections) isClosed() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
+}

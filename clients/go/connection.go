@@ -1,0 +1,145 @@
+package kvs
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	headBytes   = 32 << 10 // of an answer, and of all informational ones before it
+	bufferBytes = 4 << 10
+)
+
+var (
+	errHeadTooLong = errors.New("the head of the answer is too long")
+	past           = time.Unix(1, 0)
+)
+
+// connection carries one exchange at a time, in the goroutine that makes the call. net/http's own transport has two
+// goroutines for each connection, which cost more than all the rest of a call (D208); its requests and its parser of
+// responses are used here, too.
+type connection struct {
+	net.Conn
+	plain  net.Conn // below TLS
+	reader *bufio.Reader
+	writer *bufio.Writer
+	bound  *bounded
+	idle   time.Time
+}
+
+// dialer opens connections. It knows no proxy: the token goes to the gateway alone.
+type dialer struct {
+	address string
+	tls     *tls.Config
+}
+
+func newDialer(base *url.URL) dialer {
+	port := base.Port()
+	if base.Scheme == "http" {
+		if port == "" {
+			port = "80"
+		}
+		return dialer{address: net.JoinHostPort(base.Hostname(), port)}
+	}
+	if port == "" {
+		port = "443"
+	}
+	return dialer{net.JoinHostPort(base.Hostname(), port), &tls.Config{
+		ServerName:         base.Hostname(),
+		MinVersion:         tls.VersionTLS12,
+		NextProtos:         []string{"http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(0),
+	}}
+}
+
+func (d dialer) dial(ctx context.Context) (*connection, error) {
+	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.address)
+	if err != nil {
+		return nil, err
+	}
+	opened := plain
+	if d.tls != nil {
+		secured := tls.Client(plain, d.tls)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = plain.Close()
+			return nil, err
+		}
+		opened = secured
+	}
+	bound := &bounded{from: opened}
+	return &connection{
+		Conn:   opened,
+		plain:  plain,
+		reader: bufio.NewReaderSize(bound, bufferBytes),
+		writer: bufio.NewWriterSize(opened, bufferBytes),
+		bound:  bound,
+	}, nil
+}
+
+// exchange sends a request and reads its answer, until the deadline or the end of the context. It tells whether the
+// connection can be used again.
+func (c *connection) exchange(
+	ctx context.Context, deadline time.Time, request *http.Request, read func(*http.Response) (answer, error),
+) (found answer, isKept bool, err error) {
+	if err := c.SetDeadline(deadline); err != nil {
+		return answer{}, false, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(past) })
+	defer func() { isKept = stop() && isKept }()
+	sent := request.Write(c.writer)
+	if sent == nil {
+		sent = c.writer.Flush()
+	}
+	// A gateway that refuses a long body answers before it has read it all.
+	response, err := c.readHead(request)
+	if err != nil {
+		return answer{}, false, errors.Join(sent, err)
+	}
+	found, err = read(response)
+	isKept = sent == nil && err == nil && found.isWhole && !response.Close && c.reader.Buffered() == 0
+	return found, isKept, err
+}
+
+func (c *connection) readHead(request *http.Request) (*http.Response, error) {
+	c.bound.left = headBytes
+	for {
+		response, err := http.ReadResponse(c.reader, request)
+		if err != nil {
+			return nil, err
+		}
+		if response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
+			c.bound.left = math.MaxInt
+			return response, nil
+		}
+	}
+}
+
+// isAlive reports that the gateway has neither closed the connection nor sent anything since the last answer.
+func (c *connection) isAlive() bool {
+	_, hasTLS := c.Conn.(*tls.Conn)
+	// The deadline of the last exchange may be over, and would keep isSilent from looking.
+	inTime := time.Since(c.idle) < longestIdle && c.SetReadDeadline(time.Time{}) == nil
+	return inTime && isSilent(c.plain, hasTLS)
+}
+
+// bounded reads no more than is left.
+type bounded struct {
+	from net.Conn
+	left int
+}
+
+func (b *bounded) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errHeadTooLong
+	}
+	read, err := b.from.Read(into[:min(len(into), b.left)])
+	b.left -= read
+	return read, err
+}

@@ -1,0 +1,20 @@
+/** Single flight: whoever asks for a key while it is being made waits for the same promise. */
+
+export class Flights {
+  /** @type {Map<string, Promise<any>>} */
+  #underWay = new Map();
+
+  /**
+   * @template T
+   * @param {string} key
+   * @param {() => Promise<T>} start
+   * @returns {Promise<T>}
+   */
+  join(key, start) {
+    const underWay = this.#underWay.get(key);
+    if (underWay !== undefined) return underWay;
+    const flight = start().finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, flight);
+    return flight;
+  }
+}

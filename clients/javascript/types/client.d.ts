@@ -1,0 +1,78 @@
+/** The calls. */
+import { Flights } from "./flights.js";
+export type CallOptions = import("./calls.js").CallOptions;
+export type Options = import("./settings.js").Options;
+export type Expiring = {
+    /**
+     * until the entry expires; left out: the gateway's default, which is never
+     */
+    ttlSeconds?: number | undefined;
+};
+export type Entry<T> = import("./answers.js").Entry<T>;
+/** A client of one table. `fromEnv` and `connect` make one; it may be shared by all that runs in the process. */
+export declare class KvsClient {
+    #private;
+    /**
+     * @param {import("./calls.js").Calls} calls
+     * @param {Pick<import("./settings.js").Resolved, "prefix" | "parse" | "stringify">} settings
+     * @param {Flights} [flights]
+     */
+    constructor(calls: import("./calls.js").Calls, settings: Pick<import("./settings.js").Resolved, "prefix" | "parse" | "stringify">, flights?: Flights);
+    /**
+     * Stores a value, by the rules of JSON.stringify, in place of the one before and its expiry.
+     * @param {string} key
+     * @param {unknown} value
+     * @param {Expiring & CallOptions} [options]
+     */
+    put(key: string, value: unknown, options?: Expiring & CallOptions): Promise<void>;
+    /**
+     * Stores one JSON value byte for byte.
+     * @param {string} key
+     * @param {Uint8Array | string} json
+     * @param {Expiring & CallOptions} [options]
+     */
+    putRaw(key: string, json: Uint8Array | string, options?: Expiring & CallOptions): Promise<void>;
+    /**
+     * The entry, or undefined if there is none.
+     * @template [T=any]
+     * @param {string} key
+     * @param {CallOptions} [options]
+     * @returns {Promise<Entry<T> | undefined>}
+     */
+    get<T = any>(key: string, options?: CallOptions): Promise<Entry<T> | undefined>;
+    /**
+     * The entry with its value as the bytes that were stored.
+     * @param {string} key
+     * @param {CallOptions} [options]
+     * @returns {Promise<Entry<Uint8Array> | undefined>}
+     */
+    getRaw(key: string, options?: CallOptions): Promise<Entry<Uint8Array> | undefined>;
+    /**
+     * Removes the entry, if there is one.
+     * @param {string} key
+     * @param {CallOptions} [options]
+     */
+    delete(key: string, options?: CallOptions): Promise<void>;
+    /**
+     * The value of the key; if there is no entry, what `make` returns, which is put first. In one process it runs once
+     * at a time for a key: whoever asks meanwhile gets the same value, or the same error.
+     * @template T
+     * @param {string} key
+     * @param {() => T | Promise<T>} make
+     * @param {Expiring & CallOptions} [options] the deadline is that of the get, and of the put; `make` has none
+     * @returns {Promise<T>}
+     */
+    getOrSet<T>(key: string, make: () => T | Promise<T>, { signal, ...options }?: Expiring & CallOptions): Promise<T>;
+    /**
+     * A client that puts this before every key, and shares everything else with this one.
+     * @param {string} prefix
+     */
+    withPrefix(prefix: string): KvsClient;
+    /** Closes the connections; calls under way fail. */
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+    toJSON(): {
+        url: string;
+        region: string;
+    };
+}

@@ -1,0 +1,3 @@
+/** What to do about an error, by its code. */
+/** @param {string} code @param {boolean} isOutage */
+export declare function hintFor(code: string, isOutage: boolean): string;

@@ -1,0 +1,14 @@
+/** So many at a time, the others in the order in which they came. */
+export declare class Slots {
+    #private;
+    /** @param {number} count */
+    constructor(count: number);
+    /**
+     * Calls `resolve` when there is a slot, which the caller then has to release.
+     * @param {() => void} resolve
+     * @returns {(() => void) | void} gives up waiting
+     */
+    acquire(resolve: () => void): (() => void) | void;
+    /** Hands the slot on. */
+    release(): void;
+}

@@ -1,0 +1,165 @@
+"""One call of the asynchronous client: attempts over a pool of connections until there is an answer."""
+
+import asyncio
+
+import aiohttp
+from yarl import URL
+
+from kvs_client import forks
+from kvs_client.answers import Answer, error_of
+from kvs_client.configuration import Configuration
+from kvs_client.course import Course, Gate
+from kvs_client.credentials import CredentialSource
+from kvs_client.errors import KvsError, Unavailable
+from kvs_client.options import Options, positive
+from kvs_client.signing import Credentials, Signer
+
+_KEPT_SECONDS = 60
+"""Below the 75 s after which the gateway closes a connection that waits."""
+
+
+class AsyncTransport:
+    """For any number of tasks of one event loop."""
+
+    def __init__(self, configuration: Configuration, options: Options, source: CredentialSource) -> None:
+        self._options = options
+        self._source = source
+        self._signer = Signer(configuration)
+        self._token = configuration.token
+        base = configuration.base
+        address = f"{base.scheme}://{base.netloc.lower()}{base.path}"
+        self._urls = {
+            operation: URL(f"{address}/v1/{operation}", encoded=True)
+            for operation in ("put", "get", "delete")
+        }
+        self._gate = Gate()
+        self._is_closed = False
+        self._open()
+        forks.renew_in_children(self)
+
+    def renew(self) -> None:
+        """Connections, and turns to use them, that no other process has."""
+        forks.leave((self._session, self._slots))
+        self._open()
+
+    def _open(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._slots = asyncio.Semaphore(self._options.connections)
+
+    async def call(self, operation: str, body: bytes, deadline_seconds: float | None) -> bytes:
+        """The body of an answer of 200; else raises what the last attempt came to."""
+        seconds = self._options.deadline_seconds if deadline_seconds is None else deadline_seconds
+        positive("deadline_seconds", seconds)
+        clock = self._claimed_loop().time
+        course = Course(self._options, self._gate, clock() + seconds)
+        while True:
+            credentials = self._source.ready() or await self._fetched(course)
+            await self._take_slot(course)
+            try:
+                pause = course.pause_at_gate(clock())
+                if not pause:
+                    result = await self._attempt(operation, body, credentials, course)
+                    if isinstance(result, bytes):
+                        return result
+                    pause = course.pause_after(result, clock())
+            finally:
+                self._slots.release()
+            await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._session is not None:
+            await self._session.close()
+
+    async def _fetched(self, course: Course) -> Credentials:
+        future = asyncio.wrap_future(self._source.fetch())
+        failure: BaseException | None = None
+        try:
+            async with asyncio.timeout_at(course.deadline):
+                return await future
+        except TimeoutError:
+            failure = course.cut()
+        except KvsError as error:
+            failure = error.again()
+        raise failure
+
+    async def _take_slot(self, course: Course) -> None:
+        if not self._slots.locked():
+            await self._slots.acquire()
+            return
+        try:
+            async with asyncio.timeout_at(course.deadline):
+                await self._slots.acquire()
+        except TimeoutError:
+            pass
+        else:
+            return
+        raise course.cut()
+
+    async def _attempt(
+        self, operation: str, body: bytes, credentials: Credentials, course: Course
+    ) -> bytes | KvsError:
+        clock = asyncio.get_running_loop().time
+        ends = course.attempt_ends(clock())
+        try:
+            async with asyncio.timeout_at(ends):
+                answer = await self._exchange(operation, body, credentials)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            reason = type(error).__name__
+        except asyncio.CancelledError as cancelled:  # the stack below has what is signed
+            raise cancelled.with_traceback(None)  # noqa: B904 - it is the same
+        else:
+            return error_of(answer, tokens=(self._token, credentials.token)) or answer.body
+        if clock() >= course.deadline:
+            return course.cut()
+        return Unavailable("no_answer", reason)
+
+    async def _exchange(self, operation: str, body: bytes, credentials: Credentials) -> Answer:
+        fields = self._signer.fields(operation, body, credentials)
+        async with self._opened().post(
+            self._urls[operation], data=body, headers=fields, allow_redirects=False
+        ) as response:
+            return await _read(response, self._options.answer_bytes)
+
+    def _claimed_loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        if self._loop is not loop:
+            raise RuntimeError("this client belongs to another event loop: make one in each")
+        return loop
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(),
+                auto_decompress=False,
+                trust_env=False,
+            )
+        return self._session
+
+
+async def _read(response: aiohttp.ClientResponse, bound: int) -> Answer:
+    """At most `bound` bytes; a connection with more on its way is not used again."""
+    declared = response.content_length
+    body = b""
+    is_whole = declared is None or declared <= bound
+    if is_whole and declared is not None:
+        body = await response.read()
+    elif is_whole:
+        parts = []
+        async for part in response.content.iter_any():
+            parts.append(part)
+            bound -= len(part)
+            if bound < 0:
+                is_whole = False
+                break
+        body = b"".join(parts)
+    if not is_whole:
+        response.close()
+    return Answer(response.status, response.headers, body, is_whole)

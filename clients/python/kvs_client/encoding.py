@@ -1,0 +1,196 @@
+"""Bodies of requests, and the values in bodies of answers."""
+
+import datetime as dt
+import json
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from json.decoder import scanstring  # type: ignore[attr-defined] # not in the stubs
+from typing import Any, NoReturn
+
+from kvs_client.errors import InvalidAnswer, InvalidRequest
+
+_MANY_DIGITS = 4000
+_SPACE = re.compile(r"[ \t\n\r]*")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value and when it expires: never, if that is None. Of `get_raw`, value is bytes of JSON."""
+
+    value: Any
+    expires_at: dt.datetime | None
+
+
+class _NotJson(ValueError):
+    """A word that JSON does not have."""
+
+
+def _refuse(_: str) -> NoReturn:
+    raise _NotJson
+
+
+def _ignore(_: str) -> None:
+    """Of a number only its form counts."""
+
+
+def _integer(digits: str) -> int:
+    """Of any length: `int` alone takes no more than 4,300 digits."""
+    return int(digits) if len(digits) < _MANY_DIGITS else int(Decimal(digits))
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ESCAPING = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_PATIENT = json.JSONDecoder(parse_constant=_refuse, parse_int=_integer)
+_CHECKER = json.JSONDecoder(parse_constant=_refuse, parse_int=_ignore, parse_float=_ignore)
+
+
+def key_body(key: str) -> bytes:
+    """Of a get or a delete."""
+    return b'{"key":%b}' % _key(key)
+
+
+def put_body(key: str, value: bytes, ttl_seconds: int | None) -> bytes:
+    """`value` is one JSON value."""
+    if ttl_seconds is None:
+        return b'{"key":%b,"value":%b}' % (_key(key), value)
+    return b'{"key":%b,"value":%b,"ttlSeconds":%b}' % (_key(key), value, json.dumps(ttl_seconds).encode())
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON; a lone surrogate is escaped, as it has no UTF-8 form."""
+    reason = ""
+    try:
+        try:
+            return _ENCODER.encode(value).encode()
+        except UnicodeEncodeError:
+            return _ESCAPING.encode(value).encode()
+    except TypeError as error:
+        reason = str(error)  # names a type, not a value
+    except ValueError:
+        reason = "NaN, infinite, circular, or an integer of more than 4,300 digits"
+    except RecursionError:
+        reason = "nested too deeply"
+    raise InvalidRequest("invalid_value", f"value: not JSON: {reason}")
+
+
+def checked(value: bytes) -> bytes:
+    """Bytes that are exactly one JSON value: anything else would change the call around them."""
+    try:
+        _CHECKER.decode(value.decode())
+    except (ValueError, RecursionError):
+        fault = True
+    else:
+        fault = value.startswith(b"\xef\xbb\xbf")
+    if fault:
+        raise InvalidRequest("invalid_value", "value: not one JSON value in UTF-8")
+    return value
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    """The object that an answer is."""
+    try:
+        answer = _decoded(body.decode())
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise malformed()
+    return answer
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer that is too long for `int`
+        return _PATIENT.decode(text)
+
+
+def entry(answer: dict[str, Any]) -> Entry | None:
+    """What a get found."""
+    found = answer.get("found")
+    if found is False:
+        return None
+    if found is not True or "value" not in answer or "expiresAt" not in answer:
+        raise malformed()
+    return Entry(answer["value"], _instant(answer["expiresAt"]))
+
+
+def raw_members(body: bytes) -> dict[str, bytes]:
+    """The members of the object that an answer is, as they are written."""
+    try:
+        return _members(body.decode())
+    except (ValueError, IndexError, RecursionError):
+        pass
+    raise malformed()
+
+
+def _members(text: str) -> dict[str, bytes]:
+    members: dict[str, bytes] = {}
+    at = _after_space(text, 0)
+    mark = "{"
+    while text[at] == mark:
+        at = _after_space(text, at + 1)
+        if mark == "{" and text[at] == "}":
+            break
+        _demand(text[at] == '"')
+        name, at = scanstring(text, at + 1)
+        at = _after_space(text, at)
+        _demand(text[at] == ":")
+        start = _after_space(text, at + 1)
+        _, end = _CHECKER.raw_decode(text, start)
+        members[name] = text[start:end].encode()
+        at, mark = _after_space(text, end), ","
+    _demand(text[at] == "}" and _after_space(text, at + 1) == len(text))
+    return members
+
+
+def raw_entry(body: bytes) -> Entry | None:
+    """What a get found, its value as it was stored."""
+    members = raw_members(body)
+    answer = {name: value if name == "value" else json.loads(value) for name, value in members.items()}
+    return entry(answer)
+
+
+def demand_done(name: str, body: bytes) -> None:
+    """A put or delete says that it was done."""
+    if decoded(body).get(name) is not True:
+        raise malformed()
+
+
+def malformed() -> InvalidAnswer:
+    """An answer of 200 that is not of the form of its operation."""
+    return InvalidAnswer("malformed_answer", status=200)
+
+
+def _key(key: str) -> bytes:
+    if isinstance(key, str):
+        try:
+            return _ENCODER.encode(key).encode()
+        except UnicodeEncodeError:
+            pass
+    raise InvalidRequest("invalid_key", "key: not text that has a UTF-8 form")
+
+
+def _instant(text: object) -> dt.datetime | None:
+    if text is None:
+        return None
+    if isinstance(text, str) and _INSTANT.fullmatch(text):
+        try:
+            return dt.datetime.fromisoformat(text)
+        except ValueError:
+            pass
+    raise malformed()
+
+
+def _after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _demand(good: bool) -> None:  # noqa: FBT001 - it is the condition
+    if not good:
+        raise _NotJson

@@ -1,0 +1,48 @@
+"""What both clients of a table have in common: how they are made, their prefix, and what they print as."""
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Self
+
+from kvs_client.configuration import Configuration, read_environment, refuse_browsers
+from kvs_client.credentials import CredentialSource, Find
+from kvs_client.options import Options
+
+
+class Table(ABC):
+    """A client of one table, whatever it sends with."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        options: Options | None = None,
+        *,
+        prefix: str = "",
+        find_credentials: Find | None = None,
+    ) -> None:
+        """`find_credentials` returns botocore's credentials, instead of its own chain."""
+        refuse_browsers()
+        configuration.check()
+        self._configuration = configuration
+        self._prefix = prefix
+        self._prepare(options or Options(), CredentialSource(find_credentials))
+
+    @abstractmethod
+    def _prepare(self, options: Options, source: CredentialSource) -> None:
+        """Make what calls are sent with."""
+
+    @classmethod
+    def from_env(
+        cls, table: str, options: Options | None = None, *, prefix: str = "", variable_prefix: str = "SERVICE"
+    ) -> Self:
+        """The client of a table, from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
+        return cls(read_environment(table, variable_prefix), options, prefix=prefix)
+
+    def with_prefix(self, prefix: str) -> Self:
+        """A client that puts this before every key, after its own prefix; all else is shared."""
+        other = copy.copy(self)
+        other._prefix = self._prefix + prefix  # noqa: SLF001 - its own kind
+        return other
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._configuration.url!r}, {self._configuration.region!r})"

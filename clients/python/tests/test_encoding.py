@@ -1,0 +1,94 @@
+"""Bodies that are sent, and values that come back."""
+
+import datetime as dt
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kvs_client import InvalidAnswer, InvalidRequest, encoding
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(key=st.text(), value=JSON, ttl=st.none() | st.integers())
+def test_any_call_is_read_as_it_was_meant(key, value, ttl):
+    body = json.loads(encoding.put_body(key, encoding.encoded(value), ttl))
+    assert body == {"key": key, "value": value} | ({} if ttl is None else {"ttlSeconds": ttl})
+
+
+@given(JSON, st.sampled_from(["", " ", "\n\t "]), st.integers(0, 2))
+def test_a_raw_value_is_cut_out_of_any_answer(value, space, place):
+    raw = json.dumps(value)
+    members = [f'{space}"found"{space}:{space}true', f'"expiresAt"{space}: null']
+    members.insert(place, f'"value":{space}{raw}{space}')
+    entry = encoding.raw_entry(("{" + ",".join(members) + "}" + space).encode())
+    assert entry == encoding.Entry(raw.encode(), None)
+
+
+@given(st.binary())
+def test_bytes_that_are_sent_raw_are_one_json_value(data):
+    try:
+        encoding.checked(data)
+    except InvalidRequest:
+        return
+    json.loads(encoding.put_body("k", data, 60))
+    assert json.loads(encoding.put_body("k", data, 60))["key"] == "k"
+
+
+@given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
+def test_whatever_is_answered_is_an_entry_or_an_error_of_this_package(body):
+    for read in (encoding.raw_entry, lambda each: encoding.entry(encoding.decoded(each))):
+        with suppress(InvalidAnswer):
+            assert read(body) is None or json.loads(body)["found"] is True
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1, 2}, [float("inf")], object(), {(1,): 2}, "circular"])
+def test_what_is_no_json_is_refused_without_being_told(value):
+    if value == "circular":
+        value = []
+        value.append(value)
+    with pytest.raises(InvalidRequest) as caught:
+        encoding.encoded(value)
+    assert caught.value.code == "invalid_value"
+    assert caught.value.__cause__ is None
+
+
+def test_numbers_of_any_size_survive_as_bytes():
+    digits = b"1" * 10_000
+    assert encoding.checked(digits) == digits
+    assert encoding.raw_entry(b'{"found":true,"value":%b,"expiresAt":null}' % digits).value == digits
+
+
+def test_nesting_without_end_is_refused():
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(InvalidRequest):
+        encoding.checked(deep)
+    with pytest.raises(InvalidAnswer):
+        encoding.decoded(deep)
+    with pytest.raises(InvalidAnswer):
+        encoding.raw_entry(b'{"value":%b}' % deep)
+
+
+def test_a_lone_surrogate_is_a_value_and_no_key():
+    assert encoding.encoded(["\ud800", "ü"]) == b'["\\ud800","\\u00fc"]'
+    with pytest.raises(InvalidRequest) as caught:
+        encoding.key_body("\ud800")
+    assert caught.value.code == "invalid_key"
+
+
+def test_an_expiry_is_an_instant_in_utc():
+    body = b'{"found":true,"value":1,"expiresAt":"2026-11-20T00:00:00.123Z"}'
+    found = encoding.entry(encoding.decoded(body))
+    assert found.expires_at == dt.datetime(2026, 11, 20, 0, 0, 0, 123_000, dt.UTC)
+
+
+def test_an_integer_of_ten_thousand_digits_is_got_as_it_was_put():
+    digits = "7" * 10_000
+    answer = encoding.decoded(b'{"found":true,"value":[-%b],"expiresAt":null}' % digits.encode())
+    assert encoding.entry(answer).value == [-(10**10_000 - 1) // 9 * 7]

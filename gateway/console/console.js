@@ -1,0 +1,127 @@
+/** The console: shows the page that the address names, and who is signed in. */
+
+import { Refusal, credentials } from "./api.js";
+import { announce, h, link } from "./html.js";
+import * as oidc from "./oidc.js";
+import { app } from "./pages/app.js";
+import { apps } from "./pages/apps.js";
+import { health } from "./pages/health.js";
+import { organizations } from "./pages/organizations.js";
+import { askToken, signIn } from "./pages/sign_in.js";
+import { table } from "./pages/table.js";
+import { usage } from "./pages/usage.js";
+import { closeDialogs, isDialogOpen } from "./parts/dialog.js";
+import { button, heading } from "./parts/heading.js";
+import { notice } from "./refusals.js";
+import { parse } from "./routes.js";
+import * as session from "./session.js";
+
+const PAGES = { organizations, apps, app, table, usage, health };
+const PROGRESS_AFTER_MS = 200;
+const REFRESH_MS = 15_000;
+
+const main = document.getElementById("main");
+let shown = { hash: null, state: undefined };
+let leaving = new AbortController();
+let isLoading = false;
+
+/** Show the page that the address names. `isQuiet`: only if something changed, and without moving the focus. */
+async function show({ isQuiet = false } = {}) {
+  const hash = location.hash;
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  if (!isQuiet) closeDialogs();
+  const ended = isQuiet ? () => {} : showProgress(signal);
+  try {
+    const page = await load(parse(hash), signal);
+    if (signal.aborted || (isQuiet && isDialogOpen())) return;
+    document.getElementById("stale")?.remove();
+    if (isQuiet && page.isStale) main.prepend(h("p", { id: "stale", class: "notice warn" }, "The gateway does not answer; what is shown may be out of date."));
+    else if (!isQuiet || page.state !== shown.state) place(page, hash, isQuiet);
+  } finally {
+    ended();
+  }
+}
+
+async function load(route, signal) {
+  if (!session.caller) return signIn({ done: show });
+  const page = PAGES[route.page];
+  if (!page) return { title: "No such page", content: [heading([], "No such page"), h("p", {}, link("#/", "Organizations"))] };
+  try {
+    return await page(route, { signal, reload: show });
+  } catch (error) {
+    if (signal.aborted) return null;
+    const again = button("Try again", () => show());
+    return { title: "Not shown", state: `refused ${error.message}`, isStale: ![403, 404].includes(error.status), content: [heading([], "This page cannot be shown"), notice(error, again)] };
+  }
+}
+
+function place(page, hash, isQuiet) {
+  const wasWithin = isQuiet && main.contains(document.activeElement);
+  main.replaceChildren(...page.content.filter(Boolean));
+  document.title = `${page.title} · KVS Console`;
+  shown = { hash, state: page.state };
+  if (isQuiet) announce("This page was changed elsewhere, and shows it now.");
+  else announce(page.title);
+  if (!isQuiet || wasWithin) (main.querySelector("[data-first]") ?? main.querySelector("h1")).focus({ preventScroll: isQuiet });
+  if (!isQuiet) scrollTo(0, 0);
+}
+
+function showProgress(signal) {
+  isLoading = true;
+  const bar = document.getElementById("progress");
+  const timer = setTimeout(() => { bar.hidden = false; main.setAttribute("aria-busy", "true"); announce("Loading"); }, PROGRESS_AFTER_MS);
+  return () => {
+    clearTimeout(timer);
+    if (signal.aborted) return;
+    isLoading = false;
+    bar.hidden = true;
+    main.removeAttribute("aria-busy");
+  };
+}
+
+/** What others changed is read when somebody looks at the page again, and now and then. */
+function refresh() {
+  const isTyping = document.activeElement?.matches("#main input, #main select");
+  if (isLoading || document.hidden || !session.caller || isDialogOpen() || isTyping || shown.state === undefined) return;
+  show({ isQuiet: true });
+}
+
+function showCaller() {
+  document.getElementById("navigation").hidden = !session.caller;
+  const signOut = () => { session.end(); location.hash = "#/"; show(); };
+  document.getElementById("caller").replaceChildren(
+    ...(session.caller ? [h("span", { class: "who" }, session.caller.name), button("Sign out", signOut, "plain")] : []));
+}
+
+let renewal = null;
+
+/** A token that ended is asked for again over the page, so that nothing typed is lost. */
+credentials.renew = () => {
+  if (!session.caller) return Promise.resolve(false);
+  renewal ??= askToken().finally(() => { renewal = null; });
+  return renewal;
+};
+
+async function start() {
+  document.addEventListener("session", showCaller);
+  try {
+    if (oidc.hasReturned()) {
+      const { token, back } = await oidc.finish();
+      await session.begin(token);
+      history.replaceState(null, "", back);
+    } else await session.resume();
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) session.end();
+    else return place({ title: "Not signed in", content: [heading([], "Not signed in"), notice(error, button("Try again", () => location.reload()))] }, null, false);
+  }
+  addEventListener("hashchange", () => location.hash !== "#main" && show());
+  addEventListener("visibilitychange", refresh);
+  addEventListener("focus", refresh);
+  setInterval(refresh, REFRESH_MS);
+  return show();
+}
+
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+start();

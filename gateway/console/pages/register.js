@@ -1,0 +1,45 @@
+/** Register an app. */
+
+import { appPath, ask } from "../api.js";
+import { field, integer, numberField, openForm } from "../parts/forms.js";
+import { button } from "../parts/heading.js";
+import { address } from "../routes.js";
+import { may } from "../session.js";
+
+export const TYPES = [["api", "api"], ["web-ssr", "web-ssr"], ["sse", "sse"]];
+
+const NAME = { required: true, maxlength: "64", pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]*", title: "Letters, digits, dots, underscores and hyphens" };
+
+/** A button for it, or null for who may not. `org` is null where it is to be typed. */
+export function registerButton(org) {
+  return may("apps", org) ? button("Register app", () => { register(org); }, "primary") : null;
+}
+
+function register(org) {
+  openForm({
+    title: "Register app",
+    submit: "Register",
+    fields: [
+      field({ name: "org", label: "Organization", value: org ?? "", ...NAME }),
+      field({ name: "app", label: "App", ...NAME }),
+      field({ name: "env", label: "Environment", value: "production", ...NAME }),
+      field({ name: "type", label: "Type", options: TYPES, value: "api" }),
+      ...limitFields({}),
+    ],
+    send: async (given) => {
+      const environment = { org: given.org, app: given.app, env: given.env };
+      const body = { type: given.type, requests_per_minute: integer(given.requests_per_minute), max_tables: integer(given.max_tables) };
+      await ask("PUT", appPath(environment), { body, headers: { "If-None-Match": "*" } });
+      return environment;
+    },
+    done: (environment) => { location.hash = address.app(environment); },
+  });
+}
+
+/** The limits of an app, to type. */
+export function limitFields({ requests_per_minute: requests = "", max_tables: tables = "" }) {
+  return [
+    numberField({ name: "requests_per_minute", label: "Requests per minute", value: requests, hint: "Of all tables together. Empty: the default of this region." }),
+    numberField({ name: "max_tables", label: "Tables at most", value: tables, min: "0", hint: "Empty: the default of this region." }),
+  ];
+}

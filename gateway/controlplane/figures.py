@@ -1,0 +1,180 @@
+"""What Prometheus knows of an app: a fixed set of queries, each for the whole range or for its steps (D211).
+
+What it answers is believed in form only: bounded, finite, of tables and outcomes that there can be.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from gateway.billing.promql import equal, selector
+from gateway.billing.samples import OUTCOME
+from gateway.domain.errors import UsageUnavailable
+from gateway.observability.catalogue import (
+    REFUSALS,
+    USAGE_REQUEST_BYTES,
+    USAGE_REQUESTS,
+    USAGE_RESPONSE_BYTES,
+)
+
+Post = Callable[[str, Mapping[str, str]], Awaitable[bytes]]
+"""Sends a form to a path of Prometheus' API and gives the body. Raises UsageUnavailable."""
+
+MOST_BYTES = 262_144
+"""Of an answer: some 170 tables with all steps of a range. Scanning it holds the loop for less than 5 ms."""
+
+_SERIES_BYTES = 8_192
+"""Of one series: 60 points and their labels take 3,000."""
+
+_SERIES_PER_STEP = 50
+"""Decoded before other tasks get their turn."""
+
+_TABLE = re.compile(r"[A-Za-z0-9_]{1,32}")
+_CODE = re.compile(r"[a-z_]{1,64}")
+_RATE_WINDOW = "2m"
+
+
+class Range(NamedTuple):
+    """How far back is looked, and the width of a step, of which there are at most 60."""
+
+    seconds: int
+    step_seconds: int
+
+
+RANGES = {"hour": Range(3_600, 120), "day": Range(86_400, 1_800), "month": Range(2_592_000, 43_200)}
+
+
+class _Series(Struct):
+    metric: dict[str, str]
+    value: tuple[float, str] | None = None
+    values: list[tuple[float, str]] = []
+
+
+class _Data(Struct):
+    result: list[Raw]
+
+
+class _Answer(Struct):
+    data: _Data
+
+
+Points = list[tuple[float, float]]
+Results = list[tuple[dict[str, str], Points]]
+
+
+class Figures(Struct, frozen=True):
+    """By table; `series` are requests per minute by step, `refusals` those of the region by code."""
+
+    requests: dict[str, dict[str, float]]
+    request_bytes: dict[str, float]
+    response_bytes: dict[str, float]
+    per_minute: dict[str, float]
+    series: dict[str, Points]
+    refusals: dict[str, float] | None
+
+    @property
+    def tables(self) -> set[str]:
+        """All that were called."""
+        return {*self.requests, *self.request_bytes, *self.response_bytes, *self.series}
+
+
+async def read_figures(
+    post: Post, labels: Mapping[str, str], span: Range, now_seconds: int, *, with_refusals: bool
+) -> Figures:
+    """What series with these labels show. Raises UsageUnavailable."""
+    series = selector(equal(labels.items()))
+    requests, whole = f"{USAGE_REQUESTS.name}{series}", f"[{span.seconds}s]"
+    asked = [
+        _instant(post, now_seconds, f"sum by (table, {OUTCOME}) (increase({requests}{whole}))"),
+        *(
+            _instant(post, now_seconds, f"sum by (table) (increase({counter.name}{series}{whole}))")
+            for counter in (USAGE_REQUEST_BYTES, USAGE_RESPONSE_BYTES)
+        ),
+        _instant(post, now_seconds, f"60 * sum by (table) (rate({requests}[{_RATE_WINDOW}]))"),
+        _steps(post, now_seconds, span, requests),
+    ]
+    if with_refusals:
+        asked.append(_instant(post, now_seconds, f"sum by (code) (increase({REFUSALS.name}{whole}))"))
+    by_outcome, sent, received, rates, steps, *refused = await _all(asked)
+    outcomes: dict[str, dict[str, float]] = {}
+    for each, points in by_outcome:
+        outcomes.setdefault(_named(each, "table", _TABLE), {})[_named(each, OUTCOME, _CODE)] = points[-1][1]
+    return Figures(
+        outcomes,
+        _last(sent, "table", _TABLE),
+        _last(received, "table", _TABLE),
+        _last(rates, "table", _TABLE),
+        {_named(each, "table", _TABLE): points for each, points in steps},
+        _last(refused[0], "code", _CODE) if refused else None,
+    )
+
+
+async def _all(asked: list[Coroutine[Any, Any, Results]]) -> list[Results]:
+    """What they give; the first that fails ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in asked]
+    except ExceptionGroup as failed:
+        raise (failed.subgroup(UsageUnavailable) or failed).exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def _instant(post: Post, now_seconds: int, query: str) -> Results:
+    return await _decode(await post("query", {"query": query, "time": str(now_seconds)}))
+
+
+async def _steps(post: Post, now_seconds: int, span: Range, requests: str) -> Results:
+    step = span.step_seconds
+    form = {
+        "query": f"sum by (table) (increase({requests}[{step}s])) * 60 / {step}",
+        "start": str(now_seconds - span.seconds + step),
+        "end": str(now_seconds),
+        "step": str(step),
+    }
+    return await _decode(await post("query_range", form))
+
+
+async def _decode(body: bytes) -> Results:
+    """Labels and points of all series, of each at least one point."""
+    results: Results = []
+    try:
+        for number, raw in enumerate(msgspec.json.decode(body, type=_Answer).data.result, 1):
+            if memoryview(raw).nbytes > _SERIES_BYTES:
+                raise _unexpected()
+            each = msgspec.json.decode(raw, type=_Series)
+            values = each.values if each.value is None else [each.value]
+            results.append((each.metric, [(time, _figure(text)) for time, text in values]))
+            if not values:
+                raise _unexpected()
+            if number % _SERIES_PER_STEP == 0:
+                await asyncio.sleep(0)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors, and values are text
+        raise _unexpected() from None
+    return results
+
+
+def _figure(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise _unexpected()
+    return value
+
+
+def _last(results: Results, label: str, rule: re.Pattern[str]) -> dict[str, float]:
+    return {_named(labels, label, rule): points[-1][1] for labels, points in results}
+
+
+def _named(labels: dict[str, str], label: str, rule: re.Pattern[str]) -> str:
+    value = labels.get(label, "")
+    if not rule.fullmatch(value):
+        raise _unexpected()
+    return value
+
+
+def _unexpected() -> UsageUnavailable:
+    return UsageUnavailable("what answers at console.prometheus is not Prometheus with the gateway's series")

@@ -1,0 +1,35 @@
+"""The health of the replica that answers, for signed-in callers: what the ops listener tells its network."""
+
+import socket
+from collections.abc import Callable, Mapping
+
+from gateway import __version__
+from gateway.controlplane.calls import Action, ControlCall, Done, Routes
+from gateway.domain.answers import iso_instant
+from gateway.domain.errors import InvalidField
+
+Tell = Callable[[], Mapping[str, object]]
+"""Tells the state of now: status, dependencies, clocks, the last reload."""
+
+
+class HealthCalls:
+    """Show how the replica is. What it is stays the same as long as it runs."""
+
+    def __init__(self, region: str, started_at_ms: int, tell: Tell) -> None:
+        self._tell = tell
+        self._same = {
+            "version": __version__,
+            "region": region,
+            "replica": socket.gethostname(),
+            "started_at": iso_instant(started_at_ms),
+        }
+
+    @property
+    def routes(self) -> Routes:
+        """Paths and methods."""
+        return [(r"/v1/health", {"GET": Action("health.show", "read", self.show)})]
+
+    async def show(self, call: ControlCall) -> Done:
+        if call.query:
+            raise InvalidField("unknown_parameter", "this call has no parameters")
+        return Done(200, {**self._tell(), **self._same})

@@ -1,0 +1,47 @@
+"""What a browser needs to know of the issuers before anybody is signed in; nothing of it is secret (D210)."""
+
+import re
+
+from msgspec import Struct
+
+from gateway.config.settings import ControlSettings
+
+_ISSUER = re.compile(
+    r"(?P<origin>(?P<scheme>https?)://"
+    r"(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)"
+    r"(?:/[A-Za-z0-9._~%/-]*)?"
+)
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class SignInIssuer(Struct, frozen=True):
+    """Where people sign in (OpenID Connect Discovery), and as which client of the issuer."""
+
+    issuer: str
+    client_id: str
+    scope: str = "openid"
+
+
+class SignIn(Struct, frozen=True):
+    """All issuers whose addresses a browser can follow, and their origins."""
+
+    issuers: tuple[SignInIssuer, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+def sign_in_of(settings: ControlSettings) -> SignIn:
+    """What the settings say. An issuer that is no address of the web vouches all the same, unlisted.
+
+    Codes and tokens cross no network in the clear: http is for issuers on this machine.
+    """
+    found = [(each, origin) for each in settings.oidc if (origin := origin_of(each.issuer))]
+    issuers = tuple(SignInIssuer(each.issuer, each.client_id or each.audience) for each, _ in found)
+    return SignIn(issuers, tuple(dict.fromkeys(origin for _, origin in found)))
+
+
+def origin_of(issuer: str) -> str | None:
+    """The origin of an issuer's address; nothing else may stand in the policy."""
+    match = _ISSUER.fullmatch(issuer)
+    if match is None or (match["scheme"] == "http" and match["host"] not in _LOOPBACK):
+        return None
+    return match["origin"]

@@ -1,0 +1,157 @@
+"""The usage of an app over HTTP, where a Prometheus is configured. Paths and fields are contract."""
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from cachetools import TTLCache
+from msgspec import Struct
+
+from backends.clock import Clock
+from gateway.config.settings import ConsoleSettings
+from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked_name
+from gateway.controlplane.figures import MOST_BYTES, RANGES, Figures, Range, read_figures
+from gateway.controlplane.runtime import Runtime
+from gateway.directory.directory import Directory
+from gateway.directory.records import AppRecord
+from gateway.domain.answers import iso_instant
+from gateway.domain.errors import InvalidField, NoUsage, UsageUnavailable
+from gateway.domain.model import UsageOutcome
+from gateway.domain.rules import TableName
+from gateway.http.querying import post_form
+
+_DEADLINE_SECONDS = 5.0
+_FRESH_SECONDS = 10
+_CACHED_BYTES = 8 * 1024 * 1024
+_QUESTIONS = 4
+"""Asked of Prometheus at a time; others wait for their turn within their deadline."""
+
+_OUTCOMES = [outcome.label for outcome in UsageOutcome]
+
+
+class _Question(Struct, frozen=True):
+    """Of which app, of which of its tables (None: all), since when, and whether of the region's refusals."""
+
+    org: str
+    app: str
+    env: str
+    table: str | None
+    range: str
+    with_refusals: bool
+
+    @property
+    def labels(self) -> dict[str, str]:
+        named = {"org": self.org, "app": self.app, "env": self.env}
+        return named if self.table is None else {**named, "table": self.table}
+
+
+class UsageCalls:
+    """Show the usage of an app. Answers of the last seconds are given again."""
+
+    def __init__(
+        self, settings: ConsoleSettings, directory: Directory, runtime: Runtime, clock: Clock
+    ) -> None:
+        self._prometheus = settings.prometheus
+        self._directory = directory
+        self._runtime = runtime
+        self._clock = clock
+        self._turns = asyncio.Semaphore(_QUESTIONS)
+        self._answers: TTLCache[_Question, bytes] = TTLCache(
+            _CACHED_BYTES, _FRESH_SECONDS, timer=lambda: clock.monotonic_ms() / 1000, getsizeof=len
+        )
+
+    @property
+    def routes(self) -> Routes:
+        """Paths and methods."""
+        path = r"/v1/orgs/([^/]+)/apps/([^/]+)/usage"
+        return [(path, {"GET": Action("usage.show", "read", self.show, parameters=("range", "table"))})]
+
+    async def show(self, call: ControlCall) -> Done:
+        question = _parse(call)
+        app = await self._directory.find(call.environment)
+        if self._prometheus is None:
+            raise NoUsage
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS), self._turns:
+                answer = self._answers.get(question)
+                if answer is None:
+                    answer = await self._ask(self._prometheus, question, app)
+        except TimeoutError:
+            raise UsageUnavailable(f"Prometheus does not answer within {_DEADLINE_SECONDS:.0f} s") from None
+        return Done(200, msgspec.Raw(answer))
+
+    async def _ask(self, prometheus: str, question: _Question, app: AppRecord) -> bytes:
+        now_seconds = self._clock.wall_ms() // 1000
+        base = prometheus.rstrip("/") + "/api/v1/"
+        span = RANGES[question.range]
+        figures = await read_figures(
+            lambda path, form: post_form(base + path, form, most_bytes=MOST_BYTES),
+            question.labels,
+            span,
+            now_seconds,
+            with_refusals=question.with_refusals,
+        )
+        answer = msgspec.json.encode(self._describe(question, app, figures, span, now_seconds))
+        self._answers[question] = answer
+        return answer
+
+    def _describe(
+        self, question: _Question, app: AppRecord, figures: Figures, span: Range, now_seconds: int
+    ) -> dict[str, Any]:
+        names = [table.name for table in app.tables]
+        shown = names if question.table is None else [question.table]
+        limits = {
+            table.name: self._runtime.describe_table(app, table)["minute_limit"] for table in app.tables
+        }
+        return {
+            "range": question.range,
+            "from": iso_instant((now_seconds - span.seconds) * 1000),
+            "to": iso_instant(now_seconds * 1000),
+            "step_seconds": span.step_seconds,
+            "requests_per_minute": self._runtime.describe_app(app)["requests_per_minute"],
+            "used_per_minute": round(sum(figures.per_minute.values()), 1),
+            "tables": [
+                {
+                    **_totals(name, figures),
+                    "minute_limit": limits[name],
+                    "used_per_minute": round(figures.per_minute.get(name, 0.0), 1),
+                    "series": [
+                        (round(time), round(value, 1)) for time, value in figures.series.get(name, [])
+                    ],
+                }
+                for name in shown
+                if name in limits
+            ],
+            "deleted_tables": [_totals(name, figures) for name in sorted(figures.tables - limits.keys())],
+            "refusals": figures.refusals and {code: round(n) for code, n in sorted(figures.refusals.items())},
+        }
+
+
+def _totals(name: str, figures: Figures) -> dict[str, Any]:
+    counted = figures.requests.get(name, {})
+    return {
+        "name": name,
+        "requests": {outcome: round(counted.get(outcome, 0.0)) for outcome in _OUTCOMES},
+        "request_bytes": round(figures.request_bytes.get(name, 0.0)),
+        "response_bytes": round(figures.response_bytes.get(name, 0.0)),
+    }
+
+
+def _parse(call: ControlCall) -> _Question:
+    """What is asked for. Raises InvalidField."""
+    environment = call.environment
+    parameters = parse_qs(call.query, keep_blank_values=True)
+    ranges, tables = parameters.get("range", ["hour"]), parameters.get("table", [])
+    if len(ranges) > 1 or ranges[0] not in RANGES:
+        raise InvalidField("invalid_range", f"range: not one of {', '.join(RANGES)}")
+    if len(tables) > 1:
+        raise InvalidField("invalid_name", "table: given more than once")
+    return _Question(
+        environment.org,
+        environment.app,
+        environment.env,
+        checked_name(tables[0], TableName, field="table") if tables else None,
+        ranges[0],
+        call.caller.may("read", "", ""),
+    )

@@ -1,0 +1,61 @@
+"""The health of a replica over HTTP, for who may read."""
+
+import socket
+
+import pytest
+
+from gateway import __version__
+from tests.replica.watched import watching
+from tests.support.config import CONTROL_TOKEN
+from tests.support.gateway import run_gateway
+
+HEALTH = "/v1/health"
+
+
+async def health(gateway, **options):
+    return (await gateway.manage("GET", HEALTH, **options)).json
+
+
+async def test_it_tells_what_readiness_tells_and_which_replica_it_is(gateway):
+    ready = (await gateway.ask_ops("/readyz")).json
+    told = await health(gateway)
+    assert {name: told[name] for name in ready} == ready
+    assert (told["version"], told["region"], told["replica"]) == (
+        __version__,
+        "eu-central-1",
+        socket.gethostname(),
+    )
+    assert told["started_at"] == told["last_reload_success_at"] == "2026-11-20T00:00:00.000Z"
+    assert told["clock_skew_seconds"] == {}
+
+
+async def test_a_store_that_is_down_is_told_and_the_call_succeeds(gateway):
+    gateway.faults.fail = {"ping"}
+    await gateway.app.ops.health.check()
+    reply = await gateway.manage("GET", HEALTH)
+    assert (reply.status, reply.json["dependencies"]["store"]) == (200, "down")
+
+
+@pytest.mark.parametrize(("allow", "status"), [(["read"], 200), (["tables", "apps", "credentials"], 403)])
+async def test_it_takes_permission_to_read_something(allow, status):
+    entry = {"name": "team", "token": "the-token-of-the-team", "allow": allow, "orgs": ["other"]}
+    async with run_gateway({"control": {"tokens": [CONTROL_TOKEN, entry]}}) as gateway:
+        assert (await gateway.manage("GET", HEALTH, token=entry["token"])).status == status
+        assert (await gateway.manage("GET", HEALTH, token=None)).status == 401
+
+
+async def test_it_has_no_parameters(gateway):
+    assert (await gateway.manage("GET", HEALTH + "?verbose=1")).error == "unknown_parameter"
+
+
+async def test_a_reload_that_failed_is_told_until_one_succeeds(tmp_path):
+    async with watching(tmp_path) as watched:
+        gateway = watched.gateway
+        gateway.clock.advance(60_000)
+        await watched.reload(control={"tokens": ["short"]})
+        told = await health(gateway)
+        assert (told["last_reload_successful"], told["last_reload_success_at"]) == (False, told["started_at"])
+        await watched.reload()
+        told = await health(gateway)
+        assert told["last_reload_successful"] is True
+        assert told["last_reload_success_at"] > told["started_at"]

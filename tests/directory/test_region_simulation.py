@@ -1,0 +1,38 @@
+"""A region of 10,000 apps in no time: each seed is a whole one, and each feed has its turn (D194).
+
+The promise: no revoked token works later than 2 s and the partition, and none later than the cache time. More
+seeds, larger regions, and each promise broken on purpose are in `tests/system/faults`.
+"""
+
+import logging
+
+import pytest
+
+from tests.support.evidence import note_statuses
+from tests.system.faults.simulation import running
+from tests.system.faults.simulation.directories import Directories
+
+APPS = 10_000
+COMMAND = "seed {} of tests/directory/test_region_simulation.py"
+FEEDS = {
+    "a stream, masters that are replaced": (0, 2, 28),
+    "numbers, announcements that are late": (1, 3, 63),
+}
+
+
+@pytest.fixture(autouse=True)
+def _loud_again():
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def _simulate(seed: int) -> Directories:
+    return running.simulate(lambda: Directories(seed, APPS), seed)
+
+
+@pytest.mark.parametrize("seeds", FEEDS.values(), ids=FEEDS.keys())
+def test_no_revoked_token_outlives_its_time_in_a_region_of_10_000_apps(seeds):
+    wrong, happened, statuses = running.simulate_all(_simulate, COMMAND, seeds)
+    note_statuses(statuses, faults=happened, tried=len(seeds))
+    assert wrong == []
+    assert min(statuses[status] for status in (200, 201, 401, 503)) > 0

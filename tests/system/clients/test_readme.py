@@ -1,0 +1,109 @@
+"""What the README and the page on signing by hand show is run: against a gateway, in each language."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.config import BASE, TABLE_TOKEN, merged
+from tests.support.process import GatewayProcess
+from tests.support.repository import ROOT
+from tests.system.clients.languages import CLIENTS, LANGUAGES, PYTHON
+
+PATIENCE_SECONDS = 600
+BY_NAME = {language.name: language for language in LANGUAGES}
+GO = """package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"example.com/kvs"
+)
+
+func run(ctx context.Context) error {
+%s
+	fmt.Println(greeting["text"], entry.Found)
+	return err
+}
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """What a function finds, beside a path to its programs."""
+    tables = [{"name": "notes", "token": TABLE_TOKEN}]
+    config = merged(BASE, {"apps": [{"org": "acme", "app": "blog", "type": "api", "tables": tables}]})
+    folder = tmp_path_factory.mktemp("gateway")
+    with GatewayProcess(config, folder) as gateway:
+        yield {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ["HOME"],
+            "SERVICE_KVS_URL": gateway.urls["data"],
+            "SERVICE_KVS_REGION": "eu-central-1",
+            "SERVICE_KVS_TOKEN_NOTES": TABLE_TOKEN,
+            "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+            "AWS_SECRET_ACCESS_KEY": "test-secret-access-key",
+        }
+
+
+def block(document: str, language: str) -> str:
+    (found,) = re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    return found
+
+
+def output(command: list[str], environment: dict[str, str], folder) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_calls_in_python_work_as_shown(environment, tmp_path):
+    BY_NAME["python-sync"].demand()
+    (tmp_path / "app.py").write_text(block("README.md", "python"))
+    assert output([PYTHON, "app.py"], environment, tmp_path) == "{'text': 'hello'}\n"
+
+
+def test_the_calls_in_javascript_work_as_shown(environment, tmp_path):
+    BY_NAME["javascript"].demand()
+    (tmp_path / "app.mjs").write_text(block("README.md", "js"))
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "kvs-client").symlink_to(CLIENTS / "javascript")
+    assert output(["node", "app.mjs"], environment, tmp_path) == "{ text: 'hello' }\n"
+
+
+def test_the_calls_in_go_work_as_shown(environment, tmp_path):
+    BY_NAME["go"].demand()
+    shown = "\n".join(f"\t{line}" if line else "" for line in block("README.md", "go").splitlines())
+    (tmp_path / "main.go").write_text(GO % shown)
+    shutil.copy(CLIENTS / "go" / "go.sum", tmp_path)
+    module = (CLIENTS / "go" / "go.mod").read_text().replace("module example.com/kvs", "module app")
+    required = "\nrequire example.com/kvs v0.0.0\n"
+    (tmp_path / "go.mod").write_text(f"{module}{required}replace example.com/kvs => {CLIENTS / 'go'}\n")
+    assert output(["go", "run", "-mod=mod", "."], environment, tmp_path) == "hello true\n"
+
+
+def test_signing_by_hand_works_as_shown(environment, tmp_path):
+    (tmp_path / "app.py").write_text(block("docs/signing-by-hand.md", "python"))
+    put, got, deleted = output([sys.executable, "app.py"], environment, tmp_path).splitlines()
+    assert (put, deleted) == ("{'ok': True}", "{'deleted': True}")
+    assert got.startswith("{'found': True, 'value': {'text': 'hello'}, 'expiresAt': '2")

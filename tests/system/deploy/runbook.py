@@ -1,0 +1,13 @@
+"""The scripts in RUNBOOK.md that people paste."""
+
+import re
+
+from tests.system.deploy.monitoring import RUNBOOK
+
+
+def script(name: str) -> str:
+    """The one between two marks."""
+    (text,) = re.findall(
+        rf"<!-- {name} -->\n```sh\n(.*?)```\n<!-- end of {name} -->", RUNBOOK.read_text(), re.DOTALL
+    )
+    return text
