@@ -6,7 +6,7 @@ waits, `start` above all, belongs into `asyncio.to_thread` where a gateway runs 
 
 from tests.support.redis.cluster import Cluster
 from tests.support.redis.sentinel import Sentinels
-from tests.support.redis.server import RedisServer
+from tests.support.redis.server import RedisServer, is_master, is_replica, role_of
 from tests.support.redis.tls import TlsServer
 
-__all__ = ["Cluster", "RedisServer", "Sentinels", "TlsServer"]
+__all__ = ["Cluster", "RedisServer", "Sentinels", "TlsServer", "is_master", "is_replica", "role_of"]

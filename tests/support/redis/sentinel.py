@@ -5,7 +5,7 @@ from typing import Self
 
 from tests.support.ports import HOST
 from tests.support.redis.binary import server_version
-from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step
+from tests.support.redis.server import REPLICATION, Directive, RedisServer, is_in_step, is_master
 from tests.support.servers import wait_for
 
 MASTER_NAME = "kvs-master"
@@ -89,7 +89,7 @@ class Sentinels:
         if len(named) != 1:
             return False
         (master,) = named
-        return master.running and master.command("ROLE")[0] == b"master"
+        return master.running and is_master(master)
 
     def _named_by(self, sentinel: RedisServer) -> RedisServer:
         _, port = sentinel.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)

@@ -90,5 +90,21 @@ class RedisServer(ServerProcess):
 
 def is_in_step(replica: RedisServer) -> bool:
     """Whether it has loaded its master's data and follows it."""
-    role, *_, link, _offset = replica.command("ROLE")
-    return role == b"slave" and link == b"connected"
+    role, *details = role_of(replica)
+    return role == b"slave" and details[2] == b"connected"
+
+
+def is_replica(server: RedisServer) -> bool:
+    return bool(role_of(server)[0] == b"slave")
+
+
+def is_master(server: RedisServer) -> bool:
+    return bool(role_of(server)[0] == b"master")
+
+
+def role_of(server: RedisServer) -> Sequence[Any]:
+    """What ROLE says. Who becomes a replica ends its clients' connections, and has no role until then."""
+    try:
+        return list(server.command("ROLE"))
+    except ConnectionResetError:
+        return [b""]

@@ -8,7 +8,7 @@ import pytest
 from backends.interface import Entry
 from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support.purging import purge
-from tests.support.redis import Cluster
+from tests.support.redis import Cluster, is_master, is_replica
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.slots import node_id
 from tests.support.servers import wait_for
@@ -64,7 +64,7 @@ async def test_a_replica_takes_over_without_a_restart(needs_all_slots, fault, en
             await running.until_served(BACK_SECONDS)
             failed = len(running.faults)
             await asyncio.to_thread(getattr(victim, end))
-            await asyncio.to_thread(wait_for, lambda: victim.command("ROLE")[0] == b"slave", "it is a master")
+            await asyncio.to_thread(wait_for, lambda: is_replica(victim), "it is a master")
             await running.until_served()
             assert len(running.faults) == failed
     running.assert_faults_were_in_time()
@@ -77,7 +77,7 @@ async def test_a_planned_failover_fails_no_call_and_loses_no_write():
         replica = cluster.nodes[MASTERS]
         async with _traffic_on(cluster) as running:
             replica.command("CLUSTER", "FAILOVER")
-            await asyncio.to_thread(wait_for, lambda: replica.command("ROLE")[0] == b"master", "no failover")
+            await asyncio.to_thread(wait_for, lambda: is_master(replica), "no failover")
             await running.until_served()
             await asyncio.to_thread(cluster.wait_until_whole)
             await running.until_served()

@@ -3,7 +3,7 @@
 import hiredis
 import pytest
 
-from tests.support.redis import Cluster, Sentinels
+from tests.support.redis import Cluster, Sentinels, is_replica
 from tests.support.servers import process_exists, wait_for
 
 
@@ -28,7 +28,7 @@ def test_a_replica_takes_over_from_a_killed_master_with_its_data(sentinels):
     assert after is not before
     assert after.command("GET", "key") == b"value"
     before.start()
-    wait_for(lambda: before.command("ROLE")[0] == b"slave", "the old master does not become a replica")
+    wait_for(lambda: is_replica(before), "the old master does not become a replica")
 
 
 def test_a_stopped_master_is_replaced_too_and_steps_down_when_it_is_resumed(sentinels):
@@ -36,15 +36,7 @@ def test_a_stopped_master_is_replaced_too_and_steps_down_when_it_is_resumed(sent
     before.stop()
     assert sentinels.wait_until_settled() is not before
     before.resume()
-    wait_for(lambda: _has_stepped_down(before), "the old master does not become a replica")
-
-
-def _has_stepped_down(server) -> bool:
-    """Redis ends the connections of its clients when it becomes a replica."""
-    try:
-        return server.command("ROLE")[0] == b"slave"
-    except ConnectionResetError:
-        return False
+    wait_for(lambda: is_replica(before), "the old master does not become a replica")
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +94,7 @@ def test_a_replica_takes_over_the_slots_of_a_killed_master(cluster):
     assert after is not before
     assert after.command("GET", "key") == b"value"
     before.start()
-    wait_for(lambda: before.command("ROLE")[0] == b"slave", "the old master does not become a replica")
+    wait_for(lambda: is_replica(before), "the old master does not become a replica")
 
 
 def test_without_replicas_a_killed_master_leaves_the_cluster_down_until_it_returns():

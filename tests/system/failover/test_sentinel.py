@@ -15,7 +15,7 @@ from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
-from tests.support.redis import Sentinels
+from tests.support.redis import Sentinels, role_of
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
@@ -56,7 +56,7 @@ async def master(sentinels):
 
 
 def _follows(server, master):
-    role, *link = server.command("ROLE")
+    role, *link = role_of(server)
     return role == b"slave" and link[:3] == [HOST.encode(), master.port, b"connected"]
 
 
