@@ -23,7 +23,8 @@ _KINDS = _STATUS, _ERROR, _INTEGER, _STRING, _ARRAY = b"+-:$*"
 _LONGEST_NUMBER = 20
 _OPEN = object()
 
-_usual = re.compile(rb"\*2\r\n:([0-9]{1,18})\r\n:([0-9]{1,18})\r\n|\+OK\r\n|\$([0-9]{1,7})\r\n").match
+_INTEGER_LINE = rb":([0-9]{1,18})\r\n"
+usual_reply = re.compile(rb"\*3\r\n" + _INTEGER_LINE * 3 + rb"|\+OK\r\n|\$([0-9]{1,7})\r\n").match
 """The reply to a charge, that to a write, the head of a string: read in one step instead of one per line."""
 
 
@@ -55,12 +56,12 @@ class ReplyReader:
             self._parts.clear()
         at = 0
         while at < len(data):
-            if not self._arrays and (found := _usual(data, at)) is not None:
-                if not found[3]:
+            if not self._arrays and (found := usual_reply(data, at)) is not None:
+                if not found[4]:
                     at = found.end()
-                    yield [int(found[1]), int(found[2])] if found[1] else b"OK"
+                    yield [int(found[1]), int(found[2]), int(found[3])] if found[1] else b"OK"
                     continue
-                start, end = found.end(), found.end() + int(found[3])
+                start, end = found.end(), found.end() + int(found[4])
                 if data[end : end + 2] == _END:
                     at = end + 2
                     yield data[start:end]

@@ -94,10 +94,10 @@ def test_lines_count_like_strings(monkeypatch):
 
 
 REPLIES = (
-    b"*2\r\n:1\r\n:60000\r\n$5\r\na\r\nbc\r\n+OK\r\n$-1\r\n*-1\r\n*0\r\n:-7\r\n"
+    b"*3\r\n:1\r\n:60000\r\n:7\r\n*2\r\n:1\r\n:2\r\n$5\r\na\r\nbc\r\n+OK\r\n$-1\r\n*-1\r\n*0\r\n:-7\r\n"
     b"*2\r\n$1\r\n0\r\n*1\r\n+x\r\n-E f\r\n$0\r\n\r\n"
 )
-READ = [[1, 60000], b"a\r\nbc", b"OK", None, None, [], -7, [b"0", [b"x"]], "E f", b""]
+READ = [[1, 60000, 7], [1, 2], b"a\r\nbc", b"OK", None, None, [], -7, [b"0", [b"x"]], "E f", b""]
 
 
 @pytest.mark.parametrize("size", range(1, len(REPLIES) + 1))
@@ -121,6 +121,7 @@ def test_a_line_that_is_none_of_resp2_is_refused(line):
 SHAPES = [
     b":1\r\n", b":7\r\n", b"*0\r\n", b"*-1\r\n", b"$-1\r\n", b"+OK\r\n", b"+PONG\r\n", b"$2\r\nOK\r\n",
     b"$0\r\n\r\n", b"*1\r\n:1\r\n", b"*2\r\n:1\r\n:1\r\n", b"*2\r\n:2\r\n$1\r\n1\r\n",
+    b"*3\r\n:1\r\n:1\r\n:1\r\n",
     b"*2\r\n$1\r\n0\r\n*1\r\n:1\r\n", b"*2\r\n$1\r\n0\r\n*1\r\n$1\r\nx\r\n", b"*2\r\n+a\r\n-ERR x\r\n",
     b"-MOVED 1 :1\r\n",
     b"$40\r\nmaxmemory:1\r\nmaxmemory_policy:\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\r\n",

@@ -1,0 +1,61 @@
+"""What the request path asks, and how the replies to it look on the wire."""
+
+import asyncio
+import socket
+
+import hiredis
+import pytest
+
+from backends.interface import Entry, Keyspace
+from backends.redis.commands import Keys
+from backends.redis.counters import RedisWindowCounter
+from backends.redis.entries import RedisEntryStore
+from backends.redis.replies import error_of
+from backends.redis.resp import Reply, usual_reply
+from tests.support.ports import HOST
+
+KEYS, POSTS = Keys("kvs"), Keyspace("t/posts")
+
+
+class Wire:
+    """A topology of one server that keeps the bytes of each reply."""
+
+    def __init__(self, server):
+        self.server = server
+        self.replies: list[bytes] = []
+
+    async def call(self, _key: bytes, command: bytes) -> Reply:
+        self.replies.append(await asyncio.to_thread(self._exchange, command))
+        reader = hiredis.Reader()
+        reader.feed(self.replies[-1])
+        reply = reader.gets()
+        if isinstance(reply, hiredis.ReplyError):
+            raise error_of(reply)
+        return reply
+
+    def _exchange(self, command: bytes) -> bytes:
+        with socket.create_connection((HOST, self.server.port), timeout=10) as connection:
+            connection.sendall(command)
+            return connection.recv(65_536)
+
+
+@pytest.fixture
+def wire(server):
+    server.command("FLUSHALL")
+    return Wire(server)
+
+
+async def test_replies_to_admitted_and_refused_charges_are_read_in_one_step(wire):
+    counter = RedisWindowCounter(wire, KEYS)
+    assert [(await counter.charge("acme/blog", 2, 60_000)).admitted for _ in "123"] == [True, True, False]
+    for reply in wire.replies[-3:]:
+        assert usual_reply(reply).end() == len(reply)
+
+
+async def test_the_reply_to_a_put_and_the_head_of_a_value_are_read_in_one_step(wire):
+    entries = RedisEntryStore(wire, KEYS, lambda: 0)
+    await entries.put(POSTS, "greeting", Entry(b'"hello"', None))
+    await entries.put(POSTS, "greeting", Entry(b'"hello"', 60_000))
+    assert (await entries.get(POSTS, "greeting")).value == b'"hello"'
+    assert all(usual_reply(reply) for reply in wire.replies)
+    assert len(wire.replies) == 3
