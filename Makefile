@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize clients fuzz lock audit licences
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize schemas clients fuzz lock audit licences
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -35,7 +35,7 @@ TESTS-ALL := -m "test_all and not heavy"
 test: $(VENV)/.dev redis
 	$(BIN)/python -m pytest $(TESTS)
 
-test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize clients chromium
+test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize schemas clients chromium
 	$(BIN)/python -m pytest $(TESTS-ALL)
 
 # An environment of its own, so that nothing else notices.
@@ -116,6 +116,11 @@ manifests: $(VENV)/.dev kustomize
 kustomize: $(VENV)/.dev
 	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
 		test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
+
+# Where they cannot be had, custom resources and the Compose file are not validated, and those tests are skipped.
+SCHEMAS := tests/support/schemas
+schemas: $(VENV)/.dev
+	@cmp -s $(SCHEMAS)/files.txt $(VENV)/schemas/files.txt || sh $(SCHEMAS)/install.sh $(BIN) "$(abspath $(VENV))/schemas"
 
 # Led by coverage, so long for each target; atheris is there for Linux on x86-64.
 FUZZ_SECONDS ?= 60

@@ -62,6 +62,9 @@ from gateway.replica.stores import OpenStore, Stores, open_stores
 
 log = logging.getLogger("kvs.app")
 
+_SCRAPE_SECONDS = 60
+"""Between two scrapes by default. A replica is found within one such time and scraped within the next."""
+
 
 class App(Struct, frozen=True):
     """A replica that does not run yet, and its parts."""
@@ -80,7 +83,12 @@ async def build_app(
     settings: Settings, clock: Clock | None = None, open_store: OpenStore = open_backend
 ) -> App:
     """Wire a replica. Nothing listens yet, and no store needs to be reachable."""
-    clock, metrics, drain = clock or SystemClock(), ServiceMetrics(), Drain(settings.shutdown)
+    clock, metrics = clock or SystemClock(), ServiceMetrics()
+    drain = Drain(
+        settings.shutdown,
+        first_scrape_ms=2 * _ms(max(settings.metering.first_sample_seconds, _SCRAPE_SECONDS)),
+        now_ms=clock.monotonic_ms,
+    )
     traces = open_tracing(settings.tracing, metrics)
     optional = [] if traces is None else [traces]
     stores = await open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)

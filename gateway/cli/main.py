@@ -3,6 +3,7 @@
 import argparse
 import gc
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,8 @@ from gateway.observability.logs import configure_logging
 from gateway.replica.reload import FileWatch
 from gateway.replica.run import CannotListen, serve
 
+log = logging.getLogger("kvs.lifecycle")
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command."""
@@ -35,12 +38,21 @@ def main(argv: list[str] | None = None) -> int:
         arguments = parse_arguments(argv, os.environ)
         _print(_run(arguments, os.environ))
     except CommandFailed as failure:
-        print(json.dumps(failure.report, indent=2), file=sys.stderr)
+        _explain(failure, argv)
         if is_sourced(argv):
             with suppress(CommandFailed):
                 _print(failing_line(failure.exit_code))
         return failure.exit_code
     return Exit.OK
+
+
+def _explain(failure: CommandFailed, argv: list[str]) -> None:
+    """To people in several lines. The log of a server ends with one line that says why (D343)."""
+    if argv[:1] == ["serve"] and not sys.stderr.isatty():
+        configure_logging("info")
+        log.critical("cannot start", extra={"fields": failure.report})
+    else:
+        print(json.dumps(failure.report, indent=2), file=sys.stderr)
 
 
 def _print(output: str) -> None:

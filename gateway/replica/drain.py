@@ -19,6 +19,9 @@ Graceful shutdown has four steps (`Drain.run`):
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
      into its timeout drops what it has read. To tell, the response ends its connection.
 
+   Where nobody has scraped since the start, although whoever scrapes would have done so by now, nobody is
+   waited for (D341).
+
 SIGINT skips the waiting in steps 1 and 4.
 """
 
@@ -69,10 +72,18 @@ class LastScrapes(asyncio.Event):
 
 
 class Drain:
-    """The state of a drain, and its steps. `calls` are those of the data plane."""
+    """The state of a drain, and its steps. `calls` are those of the data plane.
 
-    def __init__(self, settings: ShutdownSettings) -> None:
+    Whoever scrapes has done so `first_scrape_ms` after the start.
+    """
+
+    def __init__(
+        self, settings: ShutdownSettings, *, first_scrape_ms: int, now_ms: Callable[[], int]
+    ) -> None:
         self._settings = settings
+        self._now_ms = now_ms
+        self._first_scrape_by_ms = now_ms() + first_scrape_ms
+        self._was_scraped = False
         self._is_draining = False
         self._idle = asyncio.Event()
         self._scrapers: dict[Task, str] = {}
@@ -87,6 +98,7 @@ class Drain:
 
     def begin_scrape(self, peer: str, connection: Task) -> WasRead | None:
         """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
+        self._was_scraped = True
         if self._is_draining:
             return partial(self._scraped.was_read, peer)
         if connection not in self._scrapers:
@@ -101,6 +113,9 @@ class Drain:
         await asyncio.sleep(min(self._settings.drain_seconds, self._settings.grace_seconds))
         await stop_listening(ends_at)
         await self._finish_calls(ends_at)
+        if not self._was_scraped and self._now_ms() > self._first_scrape_by_ms:
+            log.info("nobody has ever scraped the usage: not waiting for a last scrape")
+            return
         fields = {"at_most_seconds": self._settings.grace_seconds}
         log.info("waiting for a last scrape", extra={"fields": fields})
         await self._wait_for_last_scrape(ends_at)

@@ -32,7 +32,7 @@ def test_a_port_in_use_is_exit_1_with_json(tmp_path, listener):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = _serve(tmp_path, listen={listener: {"port": taken.getsockname()[1]}})
     assert (done.returncode, done.stdout) == (1, "")
-    report = json.loads(done.stderr[done.stderr.index("{\n") :])
+    report = json.loads(done.stderr.splitlines()[-1])
     assert report["error"] == "cannot_listen"
     assert "in use" in report["message"]
 

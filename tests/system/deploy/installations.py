@@ -15,7 +15,8 @@ from tests.support.repository import ROOT
 DEPLOY = ROOT / "deploy"
 OVERLAYS = sorted(folder.name for folder in (DEPLOY / "overlays").iterdir())
 COMPONENTS = sorted(folder.parent.name for folder in DEPLOY.glob("components/*/kustomization.yaml"))
-FOR_ONE_REPLICA = [component for component in COMPONENTS if component != "autoscaling"]
+SIZES = ("autoscaling", "autoscaling-in-flight", "small")
+"""Components that say how many replicas there are: one of them, and not for the memory store."""
 LISTENERS = ("control", "credentials")
 """Components that open a listener: with the policy that says who may reach the others."""
 
@@ -69,12 +70,23 @@ class Installation:
         return {"name": "kvs-gateway", "namespace": "kvs-gateway", "behavior": "replace", "files": files}
 
 
-def _combined(overlay: str) -> Installation:
-    return Installation(overlay, tuple(FOR_ONE_REPLICA if overlay == "memory" else COMPONENTS))
+def included(overlay: str) -> list[str]:
+    """The components that are part of an overlay."""
+    kustomization = yaml.safe_load((DEPLOY / "overlays" / overlay / "kustomization.yaml").read_text())
+    return [Path(component).name for component in kustomization.get("components", [])]
 
 
+def _with(overlay: str, *components: str) -> Installation:
+    """The policy comes first where the overlay has none."""
+    policy = () if "network-policy" in included(overlay) else ("network-policy",)
+    return Installation(overlay, (*policy, *components))
+
+
+SHARED = [overlay for overlay in OVERLAYS if overlay != "memory"]
 INSTALLATIONS = [
     *(Installation(overlay) for overlay in OVERLAYS),
-    *(_combined(overlay) for overlay in OVERLAYS),
-    *(Installation(overlay, ("network-policy", each)) for overlay in OVERLAYS for each in LISTENERS),
+    *(_with(overlay, each) for overlay in OVERLAYS for each in LISTENERS),
+    _with("memory", "monitoring", *LISTENERS),
+    *(Installation(overlay, (size, "monitoring")) for overlay in SHARED for size in SIZES),
+    *(Installation(overlay, (*LISTENERS, "autoscaling", "monitoring")) for overlay in SHARED),
 ]

@@ -60,7 +60,7 @@ def test_what_is_rendered_is_accepted_with_the_files_that_pods_mount(installatio
 
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_without_its_certificate_a_listener_that_others_reach_is_a_mistake(listener, tmp_path):
-    manifests = Manifests(Installation("redis", ("network-policy", listener)).render(tmp_path / "rendered"))
+    manifests = Manifests(Installation("redis", (listener,)).render(tmp_path / "rendered"))
     config = mount_rendered(manifests, tmp_path)
     text = yaml.safe_load(config.read_text())
     text["listen"][listener]["tls"] = None

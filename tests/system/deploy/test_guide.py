@@ -27,6 +27,7 @@ KUBECTL_LINES = re.findall(r"\bkubectl (.*?)(?: -- | \|| &|$)", "\n".join(SCRIPT
 VERBS = {
     *("create", "namespace", "secret", "generic", "label", "apply", "diff"),
     *("rollout", "status", "undo", "exec", "port-forward", "patch", "get", "configmap", "logs"),
+    *("wait", "describe"),
 }
 
 

@@ -11,7 +11,7 @@ from tests.system.deploy.policy import RULES, broken_rules
 from tests.system.deploy.policy.manifests import Manifests
 
 GONE = object()
-ALL = ("autoscaling", "control", "credentials", "network-policy")
+ALL = ("autoscaling", "control", "credentials")
 POD = "Deployment/spec/template/spec"
 CONTAINER = f"{POD}/containers/0"
 SECURITY = f"{CONTAINER}/securityContext"
@@ -63,6 +63,12 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("pods_are_spread", f"{POD}/topologySpreadConstraints/0", GONE),
     ("pods_are_spread", f"{POD}/topologySpreadConstraints/1/matchLabelKeys", GONE),
     ("pods_are_spread", f"{POD}/topologySpreadConstraints/1/labelSelector/matchLabels", {"app": "x"}),
+    (
+        "autoscaling_is_as_designed",
+        "+",
+        {"kind": "ScaledObject", "metadata": {"name": "x"}, "spec": {"triggers": []}},
+    ),
+    ("the_last_lines_of_the_log_explain_a_failure", f"{CONTAINER}/terminationMessagePolicy", GONE),
     ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", 45),
     ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", GONE),
     ("pods_have_time_to_end", f"{CONTAINER}/lifecycle", GONE),
@@ -84,6 +90,7 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("services_carry_one_listener_each", f"{CREDENTIALS}/spec/ports/0/targetPort", "control"),
     ("services_carry_one_listener_each", f"{CREDENTIALS}/metadata/name", "other"),
     ("selectors_find_the_pods", "Deployment/spec/selector/matchLabels", {"app": "x"}),
+    ("pods_are_closed_but_for_the_memory_store", "NetworkPolicy", GONE),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/podSelector", {}),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/policyTypes", ["Egress"]),
     ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from", GONE),
@@ -104,7 +111,8 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0/ports", GONE),
     ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis", GONE),
     ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy/spec/egress/0/to", GONE),
-    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE),
+    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy:kvs-gateway-redis/spec/egress/0/to", ANYWHERE),
+    ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis/spec/egress/0/ports/+", {"port": 443}),
     ("opened_listeners_show_their_certificate", "config/listen/control/tls", None),
     ("opened_listeners_show_their_certificate", "config/listen/credentials/tls/key", "/elsewhere.key"),
     ("opened_listeners_show_their_certificate", CERTIFICATE, GONE),
@@ -190,10 +198,42 @@ def test_without_their_components_control_and_credentials_are_closed(path, value
     assert broken_rules(objects)
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("ScaledObject/spec/triggers/0/metadata/value", "90"),
+        ("ScaledObject/spec/triggers/1", GONE),
+        ("ScaledObject/spec/triggers/1/metadata/threshold", "200"),
+        ("ScaledObject/spec/minReplicaCount", 1),
+        ("ScaledObject/spec/advanced", {}),
+        ("ScaledObject/spec/scaleTargetRef/name", "other"),
+        ("config/edge/max_in_flight", 150),
+    ],
+)
+def test_autoscaling_by_requests_in_flight_is_as_designed(path, value, tmp_path):
+    objects = Installation("redis", ("autoscaling-in-flight",)).render(tmp_path)
+    _change(objects, path, value)
+    assert "autoscaling_is_as_designed" in broken_rules(objects)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rule"),
+    [
+        (f"{CONTAINER}/resources/requests/memory", "256Mi", "one_core_and_bounded_memory"),
+        (f"{CONTAINER}/resources/limits/memory", "96Mi", "one_core_and_bounded_memory"),
+        ("Deployment/spec/replicas", 1, "rollouts_lose_no_replica"),
+    ],
+)
+def test_a_small_installation_has_two_small_replicas(path, value, rule, tmp_path):
+    objects = Installation("redis", ("small",)).render(tmp_path)
+    _change(objects, path, value)
+    assert rule in broken_rules(objects)
+
+
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_a_listener_is_opened_together_with_the_policy_of_the_others(listener, tmp_path):
     """A policy closes every port that none opens: data could not be reached."""
-    broken = broken_rules(Installation("redis", (listener,)).render(tmp_path))
+    broken = broken_rules(Installation("memory", (listener,)).render(tmp_path))
     assert "a listener cannot be reached" in broken["only_named_namespaces_come_in"]
 
 
@@ -201,6 +241,12 @@ def test_the_agent_of_pod_identity_must_be_reached(tmp_path):
     objects = Installation("dynamodb-pod-identity", ALL).render(tmp_path)
     _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/1", GONE)
     assert {"metadata_of_the_node_is_out_of_reach", "pods_reach_what_they_need"} <= set(broken_rules(objects))
+
+
+def test_on_the_way_to_dynamodb_the_metadata_of_the_node_is_left_out(tmp_path):
+    objects = Installation("dynamodb-irsa").render(tmp_path)
+    _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE)
+    assert "metadata_of_the_node_is_out_of_reach" in broken_rules(objects)
 
 
 def _change(objects: list[dict[str, Any]], path: str, value: Any) -> None:

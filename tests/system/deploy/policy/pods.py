@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from tests.system.deploy.policy.manifests import Manifests, at, differences
 from tests.system.deploy.policy.traffic import opened
 
 SPARE_SECONDS = 10
 OWN_SERVICE_ACCOUNT = "kvs-gateway"
+REPLICAS, SMALL_REPLICAS, MOST_REPLICAS = 3, 2, 20
+MOST_CPU_PERCENT = 60
 
 
 def pods_have_few_rights(manifests: Manifests) -> Iterator[str]:
@@ -69,9 +72,13 @@ def probes_are_as_designed(manifests: Manifests) -> Iterator[str]:
 
 
 def one_core_and_bounded_memory(manifests: Manifests) -> Iterator[str]:
+    """With components/small, which has two replicas, a part of it."""
     memory = "384Mi" if opened(manifests) else "256Mi"
-    resources = {"requests": {"cpu": "1", "memory": memory}, "limits": {"memory": memory}}
-    yield from differences(manifests.container, {"resources": resources})
+    small = manifests.deployment["spec"].get("replicas") == SMALL_REPLICAS
+    requests = {"cpu": "100m", "memory": "96Mi"} if small else {"cpu": "1", "memory": memory}
+    yield from differences(
+        manifests.container, {"resources": {"requests": requests, "limits": {"memory": memory}}}
+    )
 
 
 def images_are_pinned(manifests: Manifests) -> Iterator[str]:
@@ -89,26 +96,55 @@ def rollouts_lose_no_replica(manifests: Manifests) -> Iterator[str]:
         return
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
     yield from differences(spec, {"strategy": strategy, "minReadySeconds": 5})
-    replicas = None if manifests.of("HorizontalPodAutoscaler") else 3
-    yield from differences(spec, {"replicas": replicas})
+    allowed = (None,) if _scalers(manifests) else (REPLICAS, SMALL_REPLICAS)
+    if spec.get("replicas") not in allowed:
+        yield f"{spec.get('replicas')} replicas"
 
 
 def autoscaling_is_as_designed(manifests: Manifests) -> Iterator[str]:
-    scalers = manifests.of("HorizontalPodAutoscaler")
+    scalers = _scalers(manifests)
     if scalers and manifests.store == "memory":
         yield "the memory store is for one replica"
+    if len(scalers) > 1:
+        yield "two of them would undo what the other one does"
     for scaler in scalers:
-        target = {"type": "Utilization", "averageUtilization": 60}
-        yield from differences(
-            scaler["spec"],
-            {
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "kvs-gateway"},
-                "minReplicas": 3,
-                "maxReplicas": 20,
-                "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-                "behavior.scaleDown.stabilizationWindowSeconds": 300,
-            },
-        )
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "kvs-gateway"}
+        yield from differences(scaler["spec"], {"scaleTargetRef": target})
+        by_cpu = scaler["kind"] == "HorizontalPodAutoscaler"
+        yield from _by_cpu(scaler["spec"]) if by_cpu else _by_requests(scaler["spec"], manifests)
+
+
+def _scalers(manifests: Manifests) -> list[dict[str, Any]]:
+    return manifests.of("HorizontalPodAutoscaler") + manifests.of("ScaledObject")
+
+
+def _by_cpu(spec: dict[str, Any]) -> Iterator[str]:
+    target = {"type": "Utilization", "averageUtilization": MOST_CPU_PERCENT}
+    yield from differences(
+        spec,
+        {
+            "minReplicas": REPLICAS,
+            "maxReplicas": MOST_REPLICAS,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+            "behavior.scaleDown.stabilizationWindowSeconds": 300,
+        },
+    )
+
+
+def _by_requests(spec: dict[str, Any], manifests: Manifests) -> Iterator[str]:
+    """In time: half of what a replica may have in flight."""
+    counts = {"minReplicaCount": REPLICAS, "maxReplicaCount": MOST_REPLICAS}
+    behavior = "advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds"
+    yield from differences(spec, {**counts, behavior: 300})
+    yield from differences(
+        {trigger["type"]: trigger for trigger in spec["triggers"]},
+        {
+            "cpu.metricType": "Utilization",
+            "cpu.metadata.value": str(MOST_CPU_PERCENT),
+            "prometheus.metricType": "AverageValue",
+            "prometheus.metadata.threshold": str(manifests.config["edge"]["max_in_flight"] // 2),
+        },
+    )
 
 
 def disruptions_take_one_pod_at_a_time(manifests: Manifests) -> Iterator[str]:
@@ -147,3 +183,8 @@ def pods_have_time_to_end(manifests: Manifests) -> Iterator[str]:
     needed = pre_stop + shutdown["grace_seconds"] + SPARE_SECONDS
     if manifests.pod.get("terminationGracePeriodSeconds", 30) < needed:
         yield f"pods are killed before {needed} s"
+
+
+def the_last_lines_of_the_log_explain_a_failure(manifests: Manifests) -> Iterator[str]:
+    """Where `kubectl describe pod` shows them."""
+    yield from differences(manifests.container, {"terminationMessagePolicy": "FallbackToLogsOnError"})

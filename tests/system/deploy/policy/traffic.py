@@ -14,6 +14,12 @@ SERVICES = {
 """What a Service carries, by its name."""
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 POD_IDENTITY_AGENT = "169.254.170.23/32"
+WAYS = {
+    "memory": (),
+    "redis": (("TCP", 6379), ("TCP", 26379)),
+    "dynamodb": (("TCP", 443), ("TCP", 80)),
+}
+"""Protocol and port of all that each store needs."""
 
 
 def ports_are_those_of_the_configuration(manifests: Manifests) -> Iterator[str]:
@@ -55,6 +61,12 @@ def selectors_find_the_pods(manifests: Manifests) -> Iterator[str]:
         yield "monitoring does not find the pods"
 
 
+def pods_are_closed_but_for_the_memory_store(manifests: Manifests) -> Iterator[str]:
+    """The ops port has no authentication."""
+    if manifests.store != "memory" and not manifests.named("NetworkPolicy", "kvs-gateway"):
+        yield "everybody can reach the ops port"
+
+
 def policies_are_for_the_pods(manifests: Manifests) -> Iterator[str]:
     for policy in manifests.of("NetworkPolicy"):
         if not manifests.selects_pods(at(policy, "spec", "podSelector", "matchLabels") or {}):
@@ -94,6 +106,7 @@ def only_labelled_pods_of_labelled_namespaces_come_in(manifests: Manifests) -> I
 
 
 def pods_reach_what_they_need(manifests: Manifests) -> Iterator[str]:
+    """And nothing else."""
     if not manifests.of("NetworkPolicy"):
         return
     ways = {
@@ -101,11 +114,10 @@ def pods_reach_what_they_need(manifests: Manifests) -> Iterator[str]:
         for rule in _rules(manifests, "egress")
         for port in rule.get("ports", [{}])
     }
-    needed = {("UDP", 53), ("TCP", 53)}
-    needed |= {"redis": {("TCP", 6379)}, "dynamodb": {("TCP", 443), ("TCP", 80)}}.get(manifests.store, set())
+    needed = {("UDP", 53), ("TCP", 53), *WAYS[manifests.store]}
     for way in needed - ways:
         yield f"{way} is closed"
-    for way in ways - {("UDP", 53), ("TCP", 53), ("TCP", 443), ("TCP", 80), ("TCP", 6379), ("TCP", 26379)}:
+    for way in ways - needed:
         yield f"{way} is open"
 
 
