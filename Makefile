@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize schemas clients fuzz lock audit licences
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize schemas clients fuzz lock audit licences release
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz    inputs led by coverage, FUZZ_SECONDS=60 for each target"
 	@echo "make audit   known vulnerabilities of what the image installs"
 	@echo "make lock, make licences   requirements.lock, LICENSES.md"
+	@echo "make release  everything that is published, with checksums: dist"
 
 run: $(VENV)/.run
 ifeq ($(CONFIG),config.example.yaml)
@@ -35,7 +36,7 @@ TESTS-ALL := -m "test_all and not heavy"
 test: $(VENV)/.dev redis
 	$(BIN)/python -m pytest $(TESTS)
 
-test-all: $(VENV)/.dev redis dynamodb prometheus faketime kustomize schemas clients chromium
+test-all: $(VENV)/.dev $(VENV)/.release redis dynamodb prometheus faketime kustomize schemas clients chromium
 	$(BIN)/python -m pytest $(TESTS-ALL)
 
 # An environment of its own, so that nothing else notices.
@@ -143,6 +144,10 @@ audit: $(VENV)/.venv
 licences: $(VENV)/.dev
 	$(BIN)/python -m tests.project.licences > LICENSES.md
 
+# From a clean commit. CONTRIBUTING.md says what comes before and after.
+release: $(VENV)/.release
+	$(BIN)/python -m release
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -178,4 +183,9 @@ $(VENV)/.dev: $(VENV)/.run
 $(VENV)/.bench: $(VENV)/.dev
 	@echo "installing what the benchmark needs into $(VENV)"
 	@$(BIN)/pip install --quiet --editable '.[dev,bench]'
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.dev
+	@echo "installing what a release needs into $(VENV)"
+	@$(BIN)/pip install --quiet --editable '.[dev,release]'
 	@touch $@

@@ -23,4 +23,4 @@ __main__          `python -m gateway`
 The console in `console/` is a client of the control plane in the browser: files that it serves, no Python.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -32,4 +32,4 @@
 package kvs
 
 // Version of this package.
-const Version = "0.1.0"
+const Version = "0.2.0"

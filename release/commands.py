@@ -1,0 +1,29 @@
+"""Runs other programs, and says what one of them said if it fails."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class CommandError(Exception):
+    """A program failed, or is not there; the text is one for a person."""
+
+
+def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
+    """What the program wrote to standard output. Raises CommandError."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=os.environ | dict(environ or {}),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except FileNotFoundError:
+        raise CommandError(f"{words[0]} is needed and not installed") from None
+    except subprocess.CalledProcessError as error:
+        raise CommandError(f"{' '.join(words)}\n{error.stdout}{error.stderr}") from None
+    return done.stdout

@@ -1,0 +1,62 @@
+"""The places that state the version: `gateway.__version__` counts, and a test compares the others with it.
+
+`python -m release.version 0.3.0` writes it into all of them.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = "gateway/__init__.py"
+
+PLACES: dict[str, str] = {
+    SOURCE: r'^__version__ = "(.+)"$',
+    "gateway/opsplane/openapi.json": r'"version": "(\d.*?)"',
+    "Dockerfile": r'org\.opencontainers\.image\.version="(.+?)"',
+    "docs/image.md": r"/kvs-gateway:(\d[\w.]*)|kvs_gateway-(\d[\d.]*)\.cdx",
+    "deploy/base/kustomization.yaml": r"^ +newTag: (\S+)",
+    "deploy/README.md": r"/kvs-gateway:(\d[\w.]*)",
+    "clients/python/pyproject.toml": r'^version = "(.+)"$',
+    "clients/javascript/package.json": r'^  "version": "(.+)"',
+    "clients/javascript/package-lock.json": r'\A\{\n  "name": "kvs-client",\n  "version": "(.+)"|'
+    r'^    "": \{\n      "name": "kvs-client",\n      "version": "(.+)"',
+    "clients/go/doc.go": r'^const Version = "(.+)"$',
+}
+"""By path, a pattern whose group is the version, wherever it matches."""
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+def version_of(repository: Path) -> str:
+    """The version of the source in a folder."""
+    (stated,) = stated_in(repository, SOURCE)
+    return stated
+
+
+def stated_in(repository: Path, path: str) -> list[str]:
+    """Every version that a file states."""
+    text = (repository / path).read_text()
+    return [text[start:end] for start, end in _spans(path, text)]
+
+
+def change(repository: Path, version: str) -> None:
+    """Write a version into all places."""
+    for path in PLACES:
+        file = repository / path
+        text = file.read_text()
+        for start, end in reversed([*_spans(path, text)]):
+            text = text[:start] + version + text[end:]
+        file.write_text(text)
+
+
+def _spans(path: str, text: str) -> Iterator[tuple[int, int]]:
+    for found in re.finditer(PLACES[path], text, re.MULTILINE):
+        yield found.span(found.lastindex or 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not _VERSION.fullmatch(sys.argv[1]):
+        raise SystemExit("usage: python -m release.version 0.3.0")
+    change(ROOT, sys.argv[1])
