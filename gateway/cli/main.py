@@ -111,11 +111,14 @@ def _serve(file: ConfigurationFile, told: Callable[[Settings, Mapping[str, str]]
     def announce(urls: Mapping[str, str]) -> None:
         print(told(settings, urls), flush=True)
 
-    async def run() -> None:
+    async def run() -> dict[str, str]:
         app = await build_app(settings)
         await serve(app.replica, FileWatch(file, app.reload), announce)
+        return app.ops.health.never_ready()
 
     try:
-        uvloop.run(run())
+        never_ready = uvloop.run(run())
     except CannotListen as error:
         raise CommandFailed(Exit.GENERAL, "cannot_listen", message=str(error)) from None
+    if never_ready:
+        raise CommandFailed(Exit.NETWORK, "never_ready", dependencies=never_ready)

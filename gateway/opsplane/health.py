@@ -38,6 +38,7 @@ class Health:
         self._strict = strict
         self._up: dict[str, bool | None] = dict.fromkeys(dependencies)
         self._reached_all = False
+        self._reasons: dict[str, str] = {}
         self._is_draining = is_draining
 
     @property
@@ -51,6 +52,10 @@ class Health:
     def dependencies(self) -> dict[str, bool]:
         """Which dependencies answered the last ping."""
         return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
+
+    def never_ready(self) -> dict[str, str]:
+        """Each dependency that did not answer, and why; nothing if it was ready, or nobody asked yet."""
+        return {} if self._reached_all else self._reasons
 
     def clock_leads(self) -> dict[str, float]:
         """By how many seconds this clock leads those of the dependencies that have one and are up."""
@@ -93,6 +98,11 @@ class Health:
             if self._up[dependency] != (error is None):
                 _report(dependency, backend, error)
             self._up[dependency] = error is None
+        self._reasons = {
+            dependency: str(error)
+            for dependency, backend in self._dependencies.items()
+            if (error := errors[backend])
+        }
         self._reached_all = self._reached_all or all(self._up.values())
 
 

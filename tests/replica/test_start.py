@@ -15,6 +15,7 @@ from gateway.replica.run import CannotListen
 from tests.support.config import BASE, merged
 from tests.support.gateway import run_gateway
 from tests.support.raw_client import Connection
+from tests.support.servers import wait_for
 from tests.support.stopwatch import PATIENCE_SECONDS
 
 
@@ -65,6 +66,18 @@ def test_two_replicas_with_two_configurations_run_side_by_side(start):
     for gateway, status in ((first, 200), (second, 400)):
         with Connection(gateway.urls["data"]) as client:
             assert client.call(key="kk")[0] == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_replica_that_was_never_ready_ends_with_the_reason(start, number):
+    gateway = start(store={"kind": "redis", "url": "redis://127.0.0.1:1/0"})
+    wait_for(lambda: "dependency is down" in gateway.log.read_text(), "its store is not asked")
+    gateway.signal(number)
+    assert gateway.wait() == 5
+    said = json.loads(gateway.log.read_text().splitlines()[-1])
+    assert (said["level"], said["error"]) == ("critical", "never_ready")
+    assert set(said["dependencies"]) == {"store", "counters", "directory"}
+    assert all(said["dependencies"].values())
 
 
 def test_two_replicas_share_a_port_only_if_both_say_so(start, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import pytest
 import yaml
 
 from tests.support.config import merged
@@ -77,6 +78,22 @@ if shutil.which("curl"):
         with _shell(tmp_path) as shell:
             printed = shell(FIRST_PUT)
             assert json.loads(printed[printed.index("}\n") + 1 :]) == {"ok": True}
+
+
+@pytest.mark.parametrize(("dry_run", "applied"), [("true", 1), ("false", 0)])
+def test_what_fails_when_it_is_tried_is_not_applied(dry_run, applied, tmp_path):
+    """As where a kind is not installed: the dry run of `kubectl` fails then."""
+    calls = tmp_path / "calls"
+    stub = tmp_path / "kubectl"
+    stub.write_text(f'#!/bin/sh\necho "$@" >> {calls}\ncase "$*" in *--dry-run=server*) {dry_run} ;; esac\n')
+    stub.chmod(0o755)
+    scripts = [script for script in SCRIPTS if "apply -k my-gateway" in script]
+    assert len(scripts) == 2
+    for script in scripts:
+        calls.write_text("")
+        (line,) = [line for line in script.splitlines() if "apply -k my-gateway" in line]
+        subprocess.run(["/bin/sh", "-c", line], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False)
+        assert calls.read_text().splitlines().count("apply -k my-gateway") == applied
 
 
 def test_a_secret_is_set_without_showing_it_in_a_command_line(tmp_path):

@@ -7,9 +7,11 @@ import subprocess
 import time
 
 import pytest
+import yaml
 
 from tests.support.load import client_of
 from tests.support.servers import wait_for
+from tests.system.deploy.installations import DEPLOY
 from tests.system.deploy.monitoring import label_queries, panel_queries, rules, runbook_queries
 from tests.system.deploy.promql import names_in
 from tests.system.deploy.runbook import script
@@ -87,6 +89,12 @@ def test_a_query_of_the_runbook_names_metrics_and_labels_that_exist(query, known
 )
 def test_a_rule_names_metrics_and_labels_that_exist(rule, known):
     assert_names_exist(rule[1]["expr"], known)
+
+
+def test_the_query_of_the_autoscaler_names_metrics_and_labels_that_exist(known):
+    scaled = yaml.safe_load((DEPLOY / "components/autoscaling-in-flight/scaledobject.yaml").read_text())
+    (trigger,) = (each for each in scaled["spec"]["triggers"] if each["type"] == "prometheus")
+    assert_names_exist(trigger["metadata"]["query"], known)
 
 
 @pytest.mark.parametrize("record", rules("record"))
