@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.gateway import run_gateway
+from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import until
 
 LONG = {"shutdown": {"drain_seconds": 0, "grace_seconds": 3600}}
@@ -22,6 +23,12 @@ async def draining(gateway, lines):
     drain.cancel()
 
 
+async def ended(gateway):
+    """A drain that waits for nobody."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await gateway.replica.drain()
+
+
 @pytest.fixture
 async def gateway():
     async with run_gateway(LONG) as running:
@@ -31,7 +38,7 @@ async def gateway():
 async def test_a_replica_that_nobody_has_ever_scraped_waits_for_nobody(gateway, lines):
     await gateway.put("k", "value")
     gateway.clock.advance(TWO_MINUTES_MS + 1)
-    await gateway.replica.drain()
+    await ended(gateway)
     assert lines("kvs.lifecycle")[-1]["message"].startswith("nobody has ever scraped")
 
 
@@ -66,7 +73,7 @@ async def test_a_replica_that_was_scraped_once_waits_however_long_ago_that_was(g
 async def test_a_scrape_without_the_tenant_series_is_none(gateway, lines):
     await gateway.ask_ops("/metrics/service")
     gateway.clock.advance(TWO_MINUTES_MS + 1)
-    await gateway.replica.drain()
+    await ended(gateway)
     assert lines("kvs.lifecycle")[-1]["message"].startswith("nobody has ever scraped")
 
 
@@ -75,7 +82,7 @@ async def test_calls_in_flight_are_waited_for_though_nobody_scrapes(gateway):
     gateway.faults.gate.clear()
     call = asyncio.create_task(gateway.get("k"))
     await until(lambda: gateway.faults.count("charge") == 1)
-    drain = asyncio.create_task(gateway.replica.drain())
+    drain = asyncio.create_task(ended(gateway))
     await until(gateway.app.drain.is_draining)
     gateway.faults.gate.set()
     assert (await call).status == 200
