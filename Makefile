@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize schemas clients fuzz lock audit licences release
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize helm chart schemas clients fuzz lock audit licences release
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -20,7 +20,7 @@ help:
 	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
 	@echo "make fuzz    inputs led by coverage, FUZZ_SECONDS=60 for each target"
 	@echo "make audit   known vulnerabilities of what the image installs"
-	@echo "make lock, make licences   requirements.lock, LICENSES.md"
+	@echo "make lock, make licences, make chart   requirements.lock, LICENSES.md, deploy/chart"
 	@echo "make release  everything that is published, with checksums: dist"
 
 run: $(VENV)/.run
@@ -36,7 +36,7 @@ TESTS-ALL := -m "test_all and not heavy"
 test: $(VENV)/.dev redis
 	$(BIN)/python -m pytest $(TESTS)
 
-test-all: $(VENV)/.dev $(VENV)/.release redis dynamodb prometheus faketime kustomize schemas clients chromium
+test-all: $(VENV)/.dev $(VENV)/.release redis dynamodb prometheus faketime kustomize helm schemas clients chromium
 	$(BIN)/python -m pytest $(TESTS-ALL)
 
 # An environment of its own, so that nothing else notices.
@@ -50,7 +50,7 @@ test-aiohttp-next: redis
 
 N ?= 20
 TIER ?= test
-flaky: $(VENV)/.dev redis dynamodb prometheus faketime kustomize
+flaky: $(VENV)/.dev redis dynamodb prometheus faketime kustomize helm
 	$(BIN)/python -m tests.flaky $(N) $(if $(filter test-all,$(TIER)),$(TESTS-ALL),$(TESTS))
 
 faults: $(VENV)/.dev redis dynamodb prometheus faketime
@@ -117,6 +117,14 @@ manifests: $(VENV)/.dev kustomize
 kustomize: $(VENV)/.dev
 	@kubectl version --client 2>/dev/null | grep -qi kustomize || command -v kustomize >/dev/null || \
 		test -x $(BIN)/kustomize || sh tests/support/kustomize/install.sh $(BIN)
+
+# Where it cannot be had, tests of the chart are skipped. Building it takes minutes, once.
+helm: $(VENV)/.dev
+	@command -v helm >/dev/null || test -x $(BIN)/helm || sh tests/support/helm/install.sh $(BIN)
+
+# The schema of the configuration, from the settings, and the table of values.
+chart: $(VENV)/.dev
+	$(BIN)/python -m tests.project.chart
 
 # Where they cannot be had, custom resources and the Compose file are not validated, and those tests are skipped.
 SCHEMAS := tests/support/schemas

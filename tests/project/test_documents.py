@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.repository import ROOT
 
-DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/*.md")})
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")})
 DECISIONS = (ROOT / "docs" / "decisions.md").read_text()
 NUMBERS = [int(number) for number in re.findall(r"^\*\*D(\d+)\. ", DECISIONS, re.MULTILINE)]
 CITING = [

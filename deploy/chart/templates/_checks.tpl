@@ -1,0 +1,91 @@
+{{- /* What no schema can tell: values that are fine alone and wrong together. All are reported at once. */}}
+{{- define "kvs-gateway.checks" -}}
+{{- $wrong := concat
+    (include "kvs-gateway.checks.required" . | fromYamlArray)
+    (include "kvs-gateway.checks.store" . | fromYamlArray)
+    (include "kvs-gateway.checks.listeners" . | fromYamlArray)
+    (include "kvs-gateway.checks.configuration" . | fromYamlArray)
+    (include "kvs-gateway.checks.routes" . | fromYamlArray) }}
+{{- with $wrong }}{{ fail (printf "\n\n- %s\n" (join "\n- " .)) }}{{ end }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.required" -}}
+{{- $wrong := list }}
+{{- if not .Values.image.repository }}{{ $wrong = append $wrong "image.repository: is required" }}{{ end }}
+{{- if not .Values.config.region }}{{ $wrong = append $wrong "config.region: is required" }}{{ end }}
+{{- if not .Values.config.public_url }}{{ $wrong = append $wrong "config.public_url: is required" }}{{ end }}
+{{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
+{{- $wrong = append $wrong "serviceAccount.name: is required where serviceAccount.create is false" }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.store" -}}
+{{- $wrong := list }}
+{{- if eq .Values.config.store.kind "memory" }}
+{{- if ne (int .Values.replicas) 1 }}{{ $wrong = append $wrong "replicas: each would be a memory store of its own; set 1" }}{{ end }}
+{{- if .Values.autoscaling.enabled }}{{ $wrong = append $wrong "autoscaling.enabled: each replica would be a memory store of its own" }}{{ end }}
+{{- end }}
+{{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
+{{- $wrong = append $wrong "autoscaling.minReplicas: is more than autoscaling.maxReplicas" }}
+{{- end }}
+{{- $limit := (include "kvs-gateway.resources" . | fromYaml).limits.memory }}
+{{- $mebibytes := mul (regexFind "^[0-9]+" $limit | int) (ternary 1024 1 (hasSuffix "Gi" $limit)) }}
+{{- $needed := div (add (include "kvs-gateway.worstMemory" . | int64) 1023) 1024 }}
+{{- if gt $needed $mebibytes }}
+{{- $what := "config.edge and config.store.max_bytes may need" }}
+{{- $wrong = append $wrong (printf "resources.limits.memory: is %s, and %s %dMi" $limit $what $needed) }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.listeners" -}}
+{{- $wrong := list }}
+{{- range $name, $_ := include "kvs-gateway.opened" . | fromYaml }}
+{{- if not $.Values.networkPolicy.enabled }}
+{{- $wrong = append $wrong (printf "%s.enabled: needs networkPolicy.enabled, or everybody could reach every listener" $name) }}
+{{- end }}
+{{- if not (or (index $.Values $name).secretName $.Values.certificates.issuerRef.name) }}
+{{- $wrong = append $wrong (printf "%s.secretName: is required, or certificates.issuerRef.name" $name) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.config.workloads (not .Values.credentials.enabled) }}
+{{- $wrong = append $wrong "config.workloads: need credentials.enabled" }}
+{{- end }}
+{{- if and .Values.credentials.enabled (not (dig "signature" "credentials" "session" nil .Values.config)) }}
+{{- $wrong = append $wrong "credentials.enabled: needs config.signature.credentials.session" }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.configuration" -}}
+{{- $wrong := list }}
+{{- $signature := .Values.config.signature | default dict }}
+{{- if and (has (toString $signature.mode) (list "off" "false")) (not $signature.allow_public) }}
+{{- $wrong = append $wrong "config.signature.mode: is off, and every pod that reaches the data port would be a caller" }}
+{{- end }}
+{{- if hasKey .Values.files "config.yaml" }}{{ $wrong = append $wrong "files: config.yaml is made of config" }}{{ end }}
+{{- $oidc := (.Values.config.control | default dict).oidc }}
+{{- $issuers := dict "config.workloads" .Values.config.workloads "config.control.oidc" $oidc }}
+{{- range $path, $each := $issuers }}
+{{- range $index, $issuer := $each }}
+{{- $file := $issuer.jwks | default "" }}
+{{- if and (hasPrefix "/etc/kvs-gateway/" $file) (not (hasKey $.Values.files (base $file))) }}
+{{- $wrong = append $wrong (printf "%s[%d].jwks: there is no %s in files" $path $index (base $file)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.routes" -}}
+{{- $wrong := list }}
+{{- $routed := or .Values.ingress.enabled .Values.httpRoute.enabled }}
+{{- if and $routed (not .Values.config.public_hosts) }}
+{{- $wrong = append $wrong "config.public_hosts: is empty, so that there is no host to route" }}
+{{- end }}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
+{{- $wrong = append $wrong "httpRoute.parentRefs: is required" }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}

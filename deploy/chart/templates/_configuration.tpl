@@ -1,0 +1,46 @@
+{{- /* The listeners beside data and ops that other pods reach: YAML, from name to port. */}}
+{{- define "kvs-gateway.opened" -}}
+{{- $opened := dict }}
+{{- if .Values.control.enabled }}{{ $_ := set $opened "control" 8081 }}{{ end }}
+{{- if .Values.credentials.enabled }}{{ $_ := set $opened "credentials" 8082 }}{{ end }}
+{{- toYaml $opened }}
+{{- end }}
+
+{{- /* What is in config.yaml: `config`, with the listeners as Services and probes expect them. */}}
+{{- define "kvs-gateway.configuration" -}}
+{{- $opened := include "kvs-gateway.opened" . | fromYaml }}
+{{- $host := .Values.host }}
+{{- $listen := dict "data" (dict "host" $host "port" 8080) "ops" (dict "host" $host "port" 9090) }}
+{{- $_ := set $listen "control" (dict "host" "127.0.0.1" "port" 8081) }}
+{{- range $name, $port := $opened }}
+{{- $folder := printf "/run/tls/%s" $name }}
+{{- $tls := dict "certificate" (printf "%s/tls.crt" $folder) "key" (printf "%s/tls.key" $folder) }}
+{{- $_ := set $listen $name (dict "host" $host "port" $port "tls" $tls) }}
+{{- end }}
+{{- $edge := dict "max_connections" (ternary 400 1500 (not (empty $opened))) "max_in_flight" 200 }}
+{{- mergeOverwrite (dict "listen" $listen "edge" $edge) (deepCopy .Values.config) | toYaml }}
+{{- end }}
+
+{{- define "kvs-gateway.resources" -}}
+{{- $memory := ternary "384Mi" "256Mi" (not (empty (include "kvs-gateway.opened" . | fromYaml))) }}
+{{- $usual := dict "requests" (dict "cpu" "1" "memory" $memory) "limits" (dict "memory" $memory) }}
+{{- mergeOverwrite $usual (deepCopy .Values.resources) | toYaml }}
+{{- end }}
+
+{{- /* From the start of preStop: it, the grace, which covers drain and last scrape, and as much as 20 s to spare. */}}
+{{- define "kvs-gateway.terminationSeconds" -}}
+{{- add .Values.preStopSeconds (ceil (.Values.config.shutdown | default dict).grace_seconds) 20 }}
+{{- end }}
+
+{{- /* KiB that the worst clients can make a replica use; deploy/README.md, "Size", has the figures. */}}
+{{- define "kvs-gateway.worstMemory" -}}
+{{- $config := include "kvs-gateway.configuration" . | fromYaml }}
+{{- $connections := int $config.edge.max_connections }}
+{{- $inFlight := int $config.edge.max_in_flight }}
+{{- $opened := len (include "kvs-gateway.opened" . | fromYaml) }}
+{{- $store := 0 }}
+{{- if eq $config.store.kind "memory" }}{{ $store = div (int64 ($config.store.max_bytes | default 268435456)) 1024 }}{{ end }}
+{{- $connection := add (ternary 215 65 (hasKey $config.listen.data "tls")) (mul 215 $opened) }}
+{{- $request := add 340 (mul 64 $opened) }}
+{{- add (mul 72 1024) (mul $connections $connection) (mul $inFlight $request) $store }}
+{{- end }}

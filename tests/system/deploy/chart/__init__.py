@@ -1,0 +1,8 @@
+"""The Helm chart: that it installs what kustomize installs, and refuses what would not start.
+
+releases             the chart with the values that correspond to an overlay with components
+test_equality        the same objects as kustomize's
+test_rendered        many values: schemas, policy, configuration
+test_refused         wrong values, and what Helm says of them
+test_package         lint, the archive, the notes, the guide
+"""

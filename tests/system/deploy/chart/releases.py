@@ -1,0 +1,43 @@
+"""Values that install what an overlay with components installs."""
+
+from typing import Any
+
+from tests.project.chart import CHART
+from tests.support.config import merged
+from tests.support.helm import render
+from tests.system.deploy.installations import Installation
+
+JWKS = '{"keys": []}'
+ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
+
+
+def values_of(installation: Installation) -> dict[str, Any]:
+    """Without what the chart fills in by itself: `listen` and `edge`."""
+    configuration = installation.configuration()
+    for key in ("listen", "edge"):
+        configuration.pop(key)
+    values: dict[str, Any] = {
+        "image": {"repository": "registry.example.com/kvs-gateway"},
+        "config": configuration,
+        "replicas": 1 if installation.overlay == "memory" else 3,
+        "certificates": {"issuerRef": {"name": "private-authority"}},
+        "networkPolicy": {"enabled": "network-policy" in installation.components},
+    }
+    for component in ("monitoring", "control", "credentials"):
+        values[component] = {"enabled": component in installation.components}
+    in_flight = "autoscaling-in-flight" in installation.components
+    scaled = in_flight or "autoscaling" in installation.components
+    values["autoscaling"] = {"enabled": scaled, "inFlight": {"enabled": in_flight}}
+    if "small" in installation.components:
+        values |= {"replicas": 2, "resources": {"requests": {"cpu": "100m", "memory": "96Mi"}}}
+    if "credentials" in installation.components:
+        values["files"] = {"jwks.json": JWKS}
+    if installation.overlay == "dynamodb-irsa":
+        role = "arn:aws:iam::123456789012:role/REPLACE-with-the-role-of-kvs-gateway"
+        values["serviceAccount"] = {"annotations": {ROLE_ANNOTATION: role}}
+    return values
+
+
+def rendered(installation: Installation, **changes: Any) -> list[dict[str, Any]]:
+    """The objects of the chart, with changed values."""
+    return render(CHART, merged(values_of(installation), changes))

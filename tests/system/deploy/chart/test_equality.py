@@ -1,0 +1,73 @@
+"""Where the chart and kustomize say the same, they say it in the same words."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.system.deploy.chart.releases import rendered
+from tests.system.deploy.installations import INSTALLATIONS, Installation
+
+OF_HELM = {
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+    "checksum/config",
+}
+"""Labels, parts of selectors, and an annotation, which the chart adds."""
+
+OF_THE_EDGE = {"app.kubernetes.io/name": "kvs-gateway", "app.kubernetes.io/component": "edge"}
+"""Labels of every object of the chart; with kustomize ConfigMaps and what monitoring adds do without."""
+
+Objects = dict[tuple[str, str], dict[str, Any]]
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
+def test_the_chart_installs_what_kustomize_installs(installation, tmp_path):
+    ours = _by_name(rendered(installation))
+    theirs = _by_name(installation.render(tmp_path))
+    for gone in _left_out(installation):
+        theirs.pop(gone, None)
+    assert ours.keys() == theirs.keys()
+    for name, expected in theirs.items():
+        assert ours[name] == expected, name
+
+
+def _left_out(installation: Installation) -> list[tuple[str, str]]:
+    """The component has the policies of both stores; the chart has the one that is needed."""
+    if "network-policy" not in installation.components:
+        return []
+    needed = {"redis": "redis"}.get(installation.overlay, "aws")
+    needed = "" if installation.overlay == "memory" else needed
+    return [("NetworkPolicy", f"kvs-gateway-{each}") for each in ("aws", "redis") if each != needed]
+
+
+def _by_name(objects: list[dict[str, Any]]) -> Objects:
+    """Without what Helm adds and without the digest in the name of a ConfigMap; the configuration as data."""
+    plain = [_alike(_without_helm(each)) for each in objects]
+    return {(each["kind"], each["metadata"]["name"]): each for each in plain}
+
+
+def _alike(each: dict[str, Any]) -> dict[str, Any]:
+    metadata = each["metadata"]
+    if each["kind"] == "Deployment":
+        each["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] = "kvs-gateway"
+    if each["kind"] == "ConfigMap" and "config.yaml" in each["data"]:
+        metadata["name"] = "kvs-gateway"
+        each["data"]["config.yaml"] = yaml.safe_load(each["data"]["config.yaml"])
+    if each["kind"] in ("ConfigMap", "PodMonitor", "PrometheusRule"):
+        metadata["labels"] = metadata.get("labels", {}) | OF_THE_EDGE
+    if each["kind"] == "PodMonitor":
+        each["spec"]["selector"]["matchLabels"] |= OF_THE_EDGE
+    return each
+
+
+def _without_helm(tree: Any) -> Any:
+    """Mappings that only held what Helm adds are gone, too."""
+    if isinstance(tree, list):
+        return [_without_helm(each) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    kept = {key: _without_helm(value) for key, value in tree.items() if key not in OF_HELM}
+    return {key: value for key, value in kept.items() if value != {} or tree[key] == {}}

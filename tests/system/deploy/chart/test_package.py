@@ -1,0 +1,104 @@
+"""The chart as it is handed on: lint, the archive, the notes, the guide."""
+
+import os
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.project.chart import CHART
+from tests.support.config import merged
+from tests.support.helm import render, run
+from tests.system.deploy.chart.releases import values_of
+from tests.system.deploy.installations import COMPONENTS, OVERLAYS, Installation
+from tests.system.deploy.mounts import mount_rendered
+from tests.system.deploy.policy.manifests import Manifests
+from tests.system.deploy.test_configurations import check
+
+GUIDE = (CHART / "README.md").read_text()
+VALUES, LISTENERS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
+ALL = Installation("redis", tuple(COMPONENTS))
+LEFT_OUT = {"monitoring/kustomization.yaml", "monitoring/scrape.yaml"}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    done = run("package", CHART, "--destination", folder)
+    assert done.returncode == 0, done.stderr
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_lint_finds_nothing(overlay):
+    done = run("lint", CHART, "--strict", values=values_of(Installation(overlay)))
+    assert done.returncode == 0, done.stdout
+    assert "[WARNING]" not in done.stdout
+
+
+def test_the_archive_renders_what_the_folder_renders(archive):
+    values = values_of(ALL)
+    assert render(archive, values) == render(CHART, values)
+
+
+def test_the_archive_has_every_file_and_the_linked_ones_as_files(archive):
+    with tarfile.open(archive) as packed:
+        assert all(member.isfile() for member in packed.getmembers())
+        names = {member.name.removeprefix("kvs-gateway/") for member in packed.getmembers()}
+        for name in (each for each in names if each.startswith("monitoring/")):
+            assert packed.extractfile(f"kvs-gateway/{name}").read() == (CHART / name).read_bytes()
+    assert names == {str(file.relative_to(CHART)) for file in _files(CHART)} - LEFT_OUT
+
+
+def _files(folder: Path) -> list[Path]:
+    """Behind links to folders, too."""
+    return [Path(place) / name for place, _, names in os.walk(folder, followlinks=True) for name in names]
+
+
+def test_the_values_of_the_guide_are_accepted(tmp_path):
+    manifests = Manifests(render(CHART, VALUES))
+    assert manifests.container["image"] == f"registry.internal/kvs-gateway@sha256:{64 * '0'}"
+    done = check(mount_rendered(manifests, tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_listeners_of_the_guide_are_accepted(tmp_path):
+    keys = tmp_path / "jwks.json"
+    keys.write_text('{"keys": []}')
+    objects = render(CHART, merged(VALUES, LISTENERS), "--set-file", rf"files.jwks\.json={keys}")
+    (tmp_path / "mounted").mkdir()
+    done = check(mount_rendered(Manifests(objects), tmp_path / "mounted"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("script", re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL))
+def test_the_options_of_a_command_of_the_guide_exist(script):
+    for command in script.replace("\\\n", " ").splitlines():
+        _, verb, *words = command.split()
+        known = run(verb, "--help").stdout
+        for option in (word for word in words if word.startswith("--")):
+            assert re.search(rf"^\s+(-\w, )?{option}\b", known, re.MULTILINE), option
+
+
+def _notes(installation: Installation, **changes: object) -> str:
+    values = merged(values_of(installation), changes)
+    done = run(
+        "install", "kvs-gateway", CHART, "--namespace", "kvs-gateway", "--dry-run=client", values=values
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("NOTES:")[2]
+
+
+def test_the_notes_warn_of_the_memory_store():
+    assert "WARNING: the memory store" in _notes(Installation("memory"))
+    assert "WARNING" not in _notes(Installation("redis"))
+
+
+def test_the_notes_name_what_was_installed():
+    notes = _notes(ALL)
+    assert "deployment/kvs-gateway" in notes
+    assert "https://kvs-gateway-credentials.kvs-gateway.svc" in notes
+    assert "ingress-nginx" in notes

@@ -1,0 +1,103 @@
+"""What would not start, or would start and lose data, is refused by Helm, with the value's path."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.project.chart import CHART
+from tests.support.config import merged
+from tests.support.helm import template
+from tests.system.deploy.chart.releases import rendered, values_of
+from tests.system.deploy.installations import Installation
+from tests.system.deploy.policy.configuration import memory_is_enough_for_the_worst
+from tests.system.deploy.policy.manifests import Manifests
+
+REDIS = Installation("redis", ("network-policy",))
+MEMORY = Installation("memory", ("network-policy",))
+CREDENTIALS = Installation("redis", ("network-policy", "credentials"))
+CONTROL = {"control": {"enabled": True}}
+NO_ISSUER = {"issuerRef": {"name": ""}}
+NO_SESSION = {"signature": {"credentials": {"session": None}}}
+
+REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
+    (REDIS, {"replica": 3}, "additional properties 'replica' not allowed"),
+    (REDIS, {"replicas": "three"}, "/replicas"),
+    (REDIS, {"replicas": -1}, "/replicas"),
+    (REDIS, {"image": {"repository": ""}}, "image.repository: is required"),
+    (REDIS, {"image": {"tag": "latest"}}, "/image/tag"),
+    (REDIS, {"image": {"digest": "sha256:12"}}, "/image/digest"),
+    (REDIS, {"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
+    (REDIS, {"config": {"region": ""}}, "config.region: is required"),
+    (REDIS, {"config": {"region": "Frankfurt"}}, "/config/region"),
+    (REDIS, {"config": {"public_url": ""}}, "config.public_url: is required"),
+    (REDIS, {"config": {"public_url": "kvs.example.com"}}, "/config/public_url"),
+    (REDIS, {"config": {"regoin": "eu-central-1"}}, "additional properties 'regoin' not allowed"),
+    (REDIS, {"config": {"store": None}}, "/config"),
+    (REDIS, {"config": {"store": {"kind": "postgres"}}}, "/config/store/kind"),
+    (REDIS, {"config": {"store": {"table": "kvs"}}}, "/config/store"),
+    (REDIS, {"config": {"store": {"url": "redis://:password@redis:6379/0"}}}, "/config/store/url"),
+    (REDIS, {"config": {"control": {"tokens": ["a-token-of-many-characters"]}}}, "/config/control/tokens/0"),
+    (REDIS, {"config": {"edge": {"max_connections": 0}}}, "/config/edge/max_connections"),
+    (REDIS, {"config": {"edge": {"max_connections": 3000}}}, "resources.limits.memory: is 256Mi, and"),
+    (REDIS, {"config": {"limits": {"value_bytes": 65_537}}}, "/config/limits/value_bytes"),
+    (REDIS, {"config": {"logging": {"level": "verbose"}}}, "/config/logging/level"),
+    (REDIS, {"config": {"shutdown": {"grace_seconds": "30"}}}, "/config/shutdown/grace_seconds"),
+    (REDIS, {"config": {"listen": {"control": {"host": "0.0.0.0"}}}}, "'control' not allowed"),
+    (REDIS, {"config": {"listen": {"data": {"port": 80}}}}, "'port' not allowed"),
+    (REDIS, {"config": {"signature": {"mode": "off"}}}, "config.signature.mode: is off"),
+    (REDIS, {"config": {"workloads": [{"tokens": []}]}}, "config.workloads: need credentials.enabled"),
+    (REDIS, {"files": {"config.yaml": ""}}, "files: config.yaml is made of config"),
+    (REDIS, {"autoscaling": {"enabled": True, "minReplicas": 30}}, "autoscaling.minReplicas: is more"),
+    (REDIS, {"service": {"port": 0}}, "/service/port"),
+    (REDIS, {"resources": {"limits": {"memory": "256M"}}}, "/resources/limits/memory"),
+    (REDIS, {"networkPolicy": {"redis": {"cidrs": ["redis.internal"]}}}, "/networkPolicy/redis/cidrs/0"),
+    (REDIS, {"serviceAccount": {"create": False}}, "serviceAccount.name: is required"),
+    (REDIS, {"httpRoute": {"enabled": True}}, "httpRoute.parentRefs: is required"),
+    (REDIS, {"ingress": {"enabled": True}, "config": {"public_hosts": []}}, "config.public_hosts: is empty"),
+    (REDIS, CONTROL | {"networkPolicy": {"enabled": False}}, "control.enabled: needs networkPolicy"),
+    (REDIS, CONTROL | {"certificates": NO_ISSUER}, "control.secretName: is required"),
+    (MEMORY, {"replicas": 2}, "replicas: each would be a memory store of its own"),
+    (MEMORY, {"autoscaling": {"enabled": True}}, "autoscaling.enabled: each replica would be a memory store"),
+    (MEMORY, {"config": {"store": {"max_bytes": None}}}, "config.store.max_bytes may need 490Mi"),
+    (CREDENTIALS, {"networkPolicy": {"enabled": False}}, "credentials.enabled: needs networkPolicy"),
+    (CREDENTIALS, {"files": {"jwks.json": None}}, "config.workloads[0].jwks: there is no jwks.json in files"),
+    (CREDENTIALS, {"config": NO_SESSION}, "credentials.enabled: needs config.signature.credentials.session"),
+]
+
+
+@pytest.mark.parametrize(
+    ("installation", "changes", "words"),
+    REFUSED,
+    ids=[f"{number} {words}" for number, (_, _, words) in enumerate(REFUSED)],
+)
+def test_a_wrong_value_is_named(installation, changes, words):
+    done = template(CHART, merged(values_of(installation), changes))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+
+
+def test_without_values_everything_that_is_required_is_named():
+    store = {"kind": "dynamodb", "table": "kvs", "region": "eu-central-1"}
+    done = template(CHART, {"config": {"store": store}})
+    for path in ("image.repository", "config.region", "config.public_url"):
+        assert f"- {path}: is required" in done.stderr
+
+
+@pytest.mark.parametrize("installation", [REDIS, MEMORY, CREDENTIALS], ids=str)
+def test_the_memory_that_is_asked_for_is_that_of_the_policy(installation):
+    most = _most_connections(Manifests(rendered(installation)))
+    for connections, refused in ((most, False), (most + 1, True)):
+        changes = {"config": {"edge": {"max_connections": connections}}}
+        done = template(CHART, merged(values_of(installation), changes))
+        assert ("resources.limits.memory: is" in done.stderr) == refused
+
+
+def _most_connections(manifests: Manifests) -> int:
+    """By the policy, with the memory that these have."""
+
+    def is_enough(connections: int) -> bool:
+        manifests.config["edge"]["max_connections"] = connections
+        return not list(memory_is_enough_for_the_worst(manifests))
+
+    return next(connections for connections in itertools.count(1) if not is_enough(connections + 1))
