@@ -153,7 +153,7 @@ licences: $(VENV)/.dev
 	$(BIN)/python -m tests.project.licences > LICENSES.md
 
 # From a clean commit. CONTRIBUTING.md says what comes before and after.
-release: $(VENV)/.release
+release: $(VENV)/.release helm
 	$(BIN)/python -m release
 
 format: $(VENV)/.dev

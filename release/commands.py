@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,13 +12,14 @@ class CommandError(Exception):
 
 
 def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
-    """What the program wrote to standard output. Raises CommandError."""
+    """What the program, perhaps one of this environment, wrote to standard output. Raises CommandError."""
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
             words,
             cwd=folder,
-            env=os.environ | dict(environ or {}),
+            env=os.environ | {"PATH": path} | dict(environ or {}),
             capture_output=True,
             text=True,
             check=True,

@@ -18,6 +18,7 @@ PLACES: dict[str, str] = {
     "docs/image.md": r"/kvs-gateway:(\d[\w.]*)|kvs_gateway-(\d[\d.]*)\.cdx",
     "deploy/base/kustomization.yaml": r"^ +newTag: (\S+)",
     "deploy/README.md": r"/kvs-gateway:(\d[\w.]*)",
+    "deploy/chart/Chart.yaml": r'^(?:version|appVersion): "?([\d.]+)"?$',
     "clients/python/pyproject.toml": r'^version = "(.+)"$',
     "clients/javascript/package.json": r'^  "version": "(.+)"',
     "clients/javascript/package-lock.json": r'\A\{\n  "name": "kvs-client",\n  "version": "(.+)"|'

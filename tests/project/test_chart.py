@@ -1,4 +1,4 @@
-"""What of the chart is written by `make chart` is as it was written, and its versions are the project's."""
+"""What of the chart is written by `make chart` is as it was written, and it knows what the gateway knows."""
 
 import json
 
@@ -6,8 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from gateway import __version__
-from tests.project.chart import CHART, table, values_schema
+from tests.project.chart import table, values_schema
 from tests.project.chart.configuration import SECRETS, schema_of_configuration
 from tests.support.repository import ROOT
 
@@ -33,11 +32,6 @@ WRONG = [
 ]
 BASE = {"region": "eu-central-1", "store": {"kind": "memory"}}
 VALIDATOR = jsonschema.Draft7Validator(schema_of_configuration())
-
-
-def test_the_chart_has_the_version_of_the_project():
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
 def test_the_schema_of_the_configuration_is_that_of_the_settings():

@@ -38,13 +38,17 @@ def run(*words: str | Path, values: Mapping[str, Any] | None = None) -> subproce
     )
 
 
-def template(chart: Path, values: Mapping[str, Any], *words: str) -> subprocess.CompletedProcess[str]:
-    """The chart as the release `kvs-gateway` in the namespace of the same name."""
-    return run("template", "kvs-gateway", chart, "--namespace", "kvs-gateway", *words, values=values)
+def template(
+    chart: Path, values: Mapping[str, Any], *words: str, release: str = "kvs-gateway"
+) -> subprocess.CompletedProcess[str]:
+    """The chart as a release in the namespace `kvs-gateway`."""
+    return run("template", release, chart, "--namespace", "kvs-gateway", *words, values=values)
 
 
-def render(chart: Path, values: Mapping[str, Any], *words: str) -> list[dict[str, Any]]:
+def render(
+    chart: Path, values: Mapping[str, Any], *words: str, release: str = "kvs-gateway"
+) -> list[dict[str, Any]]:
     """The objects that `helm install` would send."""
-    done = template(chart, values, *words)
+    done = template(chart, values, *words, release=release)
     assert done.returncode == 0, done.stderr
     return [each for each in yaml.safe_load_all(done.stdout) if each]

@@ -12,14 +12,14 @@ from tests.project.chart import CHART
 from tests.support.config import merged
 from tests.support.helm import render, run
 from tests.system.deploy.chart.releases import values_of
-from tests.system.deploy.installations import COMPONENTS, OVERLAYS, Installation
+from tests.system.deploy.installations import LISTENERS, OVERLAYS, Installation
 from tests.system.deploy.mounts import mount_rendered
 from tests.system.deploy.policy.manifests import Manifests
 from tests.system.deploy.test_configurations import check
 
 GUIDE = (CHART / "README.md").read_text()
-VALUES, LISTENERS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
-ALL = Installation("redis", tuple(COMPONENTS))
+VALUES, MORE_VALUES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
+ALL = Installation("redis", ("monitoring", "autoscaling", *LISTENERS))
 LEFT_OUT = {"monitoring/kustomization.yaml", "monitoring/scrape.yaml"}
 
 
@@ -68,7 +68,7 @@ def test_the_values_of_the_guide_are_accepted(tmp_path):
 def test_the_listeners_of_the_guide_are_accepted(tmp_path):
     keys = tmp_path / "jwks.json"
     keys.write_text('{"keys": []}')
-    objects = render(CHART, merged(VALUES, LISTENERS), "--set-file", rf"files.jwks\.json={keys}")
+    objects = render(CHART, merged(VALUES, MORE_VALUES), "--set-file", rf"files.jwks\.json={keys}")
     (tmp_path / "mounted").mkdir()
     done = check(mount_rendered(Manifests(objects), tmp_path / "mounted"))
     assert (done.returncode, done.stderr) == (0, "")

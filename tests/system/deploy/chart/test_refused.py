@@ -13,10 +13,11 @@ from tests.system.deploy.installations import Installation
 from tests.system.deploy.policy.configuration import memory_is_enough_for_the_worst
 from tests.system.deploy.policy.manifests import Manifests
 
-REDIS = Installation("redis", ("network-policy",))
+REDIS = Installation("redis")
 MEMORY = Installation("memory", ("network-policy",))
-CREDENTIALS = Installation("redis", ("network-policy", "credentials"))
+CREDENTIALS = Installation("redis", ("credentials",))
 CONTROL = {"control": {"enabled": True}}
+ISSUER = {"issuer": "https://login", "audience": "kvs", "jwks": "/etc/kvs-gateway/keys.json"}
 NO_ISSUER = {"issuerRef": {"name": ""}}
 NO_SESSION = {"signature": {"credentials": {"session": None}}}
 
@@ -59,9 +60,13 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (REDIS, CONTROL | {"certificates": NO_ISSUER}, "control.secretName: is required"),
     (MEMORY, {"replicas": 2}, "replicas: each would be a memory store of its own"),
     (MEMORY, {"autoscaling": {"enabled": True}}, "autoscaling.enabled: each replica would be a memory store"),
-    (MEMORY, {"config": {"store": {"max_bytes": None}}}, "config.store.max_bytes may need 490Mi"),
+    (MEMORY, {"config": {"store": {"max_bytes": 2**28}}}, "config.store.max_bytes may need 490Mi"),
     (CREDENTIALS, {"networkPolicy": {"enabled": False}}, "credentials.enabled: needs networkPolicy"),
-    (CREDENTIALS, {"files": {"jwks.json": None}}, "config.workloads[0].jwks: there is no jwks.json in files"),
+    (
+        REDIS,
+        {"config": {"control": {"oidc": [ISSUER]}}},
+        "config.control.oidc[0].jwks: there is no",
+    ),
     (CREDENTIALS, {"config": NO_SESSION}, "credentials.enabled: needs config.signature.credentials.session"),
 ]
 
