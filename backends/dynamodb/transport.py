@@ -52,7 +52,7 @@ class Signer:
             headers["x-amz-security-token"] = credentials.token
         headers["x-amz-target"] = _TARGET_PREFIX + action
         names = ";".join(headers)
-        fields = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        fields = "".join(f"{name}:{' '.join(value.split())}\n" for name, value in headers.items())
         canonical = f"POST\n/\n\n{fields}\n{names}\n{sha256(body).hexdigest()}"
         scope = f"{instant[:8]}/{self._region}/dynamodb/aws4_request"
         text = f"{_ALGORITHM}\n{instant}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"

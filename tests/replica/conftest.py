@@ -1,9 +1,17 @@
-"""Gateways in processes of their own."""
+"""Gateways in processes of their own, and loops whose clock hurries."""
+
+import asyncio
 
 import pytest
 
 from tests.support.config import BASE, merged
 from tests.support.process import GatewayProcess
+from tests.support.virtual_time import VirtualTimeLoop
+
+
+def pytest_asyncio_loop_factories(config, item):
+    virtual = item.get_closest_marker("virtual_time")
+    return {"loop": VirtualTimeLoop if virtual else asyncio.new_event_loop}
 
 
 @pytest.fixture

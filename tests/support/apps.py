@@ -15,6 +15,7 @@ from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.model import Environment
 from tests.support.dynamodb.observer import Observer
 from tests.support.gateway import Gateway
+from tests.support.scraping import eventually
 from tests.support.stopwatch import HeldUp
 
 _AT_ONCE = 256
@@ -85,26 +86,62 @@ CHANGES = {
 async def change_in_turn(
     here: Gateway, there: Gateway, apps: Sequence[ManagedApp], *, per_second: float
 ) -> list[str]:
-    """Change each app `here` while `there` serves it; the changes that were not in force there in time."""
+    """Change each app `here` while `there` serves it; the changes that were not in force there in time.
+
+    Where the store was so slow that the feed of `there` has had fewer than two answers since a change, of
+    which one may be to a question from before it, the change has until the second.
+    """
+    feed = _Feed(there)
     async with HeldUp() as held_up:
         changing = []
         for app, kind in zip(apps, itertools.cycle(CHANGES), strict=False):
-            changing.append(asyncio.create_task(_change(here, there, app, kind, held_up)))
+            changing.append(asyncio.create_task(_change(here, feed, app, kind, held_up)))
             await asyncio.sleep(1 / per_second)
         return [late for late in await asyncio.gather(*changing) if late is not None]
 
 
-async def _change(here: Gateway, there: Gateway, app: ManagedApp, kind: str, held_up: HeldUp) -> str | None:
+async def _change(here: Gateway, feed: "_Feed", app: ManagedApp, kind: str, held_up: HeldUp) -> str | None:
+    there = feed.gateway
     method, path, body, refused = CHANGES[kind]
     known = await there.get("k", token=app.token)
     assert known.status == 200, known.body
     changed = await here.manage(method, app.path + path, body)
     assert changed.status in (200, 204), changed.body
-    held_before = held_up.total
+    held_before, answers_before = held_up.total, await feed.answers()
     await asyncio.sleep(IN_FORCE_SECONDS)
     await asyncio.sleep(held_up.total - held_before)
+
+    async def was_answered_twice() -> bool:
+        await asyncio.sleep(0.1)
+        return await feed.answers() >= answers_before + 2
+
+    await eventually(was_answered_twice)
     status = (await there.get("k", token=app.token)).status
     return None if status == refused else f"{kind}: {status}"
+
+
+class _Feed:
+    """How often the feed of a gateway was answered; who asks at the same time shares a scrape."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self._turn = asyncio.Lock()
+        self._scrapes = 0
+        self._answers = 0.0
+
+    async def answers(self) -> float:
+        """By a scrape that begins after the call."""
+        begun = self._scrapes
+        async with self._turn:
+            if begun == self._scrapes:
+                self._scrapes += 1
+                self._answers = sum(
+                    value
+                    for series, value in (await self.gateway.metrics()).items()
+                    if series.startswith("kvs_store_duration_seconds_count{")
+                    and 'operation="changes",outcome="ok"' in series
+                )
+        return self._answers
 
 
 @asynccontextmanager

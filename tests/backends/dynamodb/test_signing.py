@@ -48,6 +48,15 @@ def test_the_day_of_the_signing_key_changes_at_midnight():
         verify_signature(AWSRequest("POST", "http://h/", data=b"{}"), headers, theirs, "eu-central-1")
 
 
+def test_spaces_in_a_row_are_signed_as_one():
+    """https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html"""
+    credentials = AwsCredentials("AKID", "secret", "a  token")
+    headers = Signer("eu-central-1", "h", lambda: 0).headers(credentials, "GetItem", b"{}")
+    assert headers["x-amz-security-token"] == "a  token"
+    theirs = TheirCredentials("AKID", "secret", "a  token")
+    verify_signature(AWSRequest("POST", "http://h/", data=b"{}"), headers, theirs, "eu-central-1")
+
+
 def test_credentials_do_not_show_what_they_hold():
     shown = f"{AwsCredentials('AKID', 'the secret', 'the token')!r}"
     assert shown == "AwsCredentials(...)"
