@@ -1,5 +1,5 @@
 # How to build it for two platforms, to the same digest each time, with labels: docs/image.md
-FROM python:3.11.14-slim-bookworm AS python
+FROM python:3.14.10-slim-trixie AS python
 
 FROM python AS build
 WORKDIR /source
@@ -34,6 +34,6 @@ LABEL org.opencontainers.image.title="kvs-gateway" \
       org.opencontainers.image.url="https://forge.example/kvs-gateway" \
       org.opencontainers.image.source="https://forge.example/kvs-gateway" \
       org.opencontainers.image.documentation="https://forge.example/kvs-gateway/docs/image.md" \
-      org.opencontainers.image.base.name="docker.io/library/python:3.11.14-slim-bookworm" \
+      org.opencontainers.image.base.name="docker.io/library/python:3.14.10-slim-trixie" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$CREATED"

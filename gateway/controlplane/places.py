@@ -1,15 +1,18 @@
 """Places in lists that a link may name, and who follows it must not read (D172)."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import cached_property
 from hashlib import sha256
 from secrets import token_bytes
+from typing import TYPE_CHECKING
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gateway.config.settings import Settings
 from gateway.domain.errors import InvalidField
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _MARK = "~"
 _KEY_BYTES = 32
@@ -33,7 +36,14 @@ class SealedPlaces:
     """Seals places with a key of 32 bytes, each for the one list that it belongs to."""
 
     def __init__(self, key: bytes) -> None:
-        self._cipher = AESGCM(key)
+        self._key = key
+
+    @cached_property
+    def _cipher(self) -> "AESGCM":
+        """Loaded for the first place that is sealed or opened: most replicas never do either (D313)."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+        return AESGCM(self._key)
 
     def seal(self, path: str, place: str) -> str:
         """The place as `after` of a link."""
@@ -45,6 +55,8 @@ class SealedPlaces:
         """The place that `after` stands for, itself if it is not sealed. Raises InvalidField."""
         if not after.startswith(_MARK):
             return after
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
+
         try:
             sent = urlsafe_b64decode(after[1:] + "===")
             return (

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
-from jwt.utils import base64url_decode
 from msgspec import Struct
 
 from backends.clock import Clock
@@ -19,7 +18,7 @@ from gateway.domain.errors import (
 from gateway.domain.model import Environment
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.issuers import Issuers
-from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens
+from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens, decoded_part
 
 
 class Workload(Struct, frozen=True):
@@ -89,7 +88,7 @@ class Workloads:
     def _has_ended(self, token: bytes) -> bool:
         """Whether a token says so itself, which nobody has proved; it is refused in any case."""
         try:
-            stated = msgspec.json.decode(base64url_decode(token.split(b".")[1]), type=_Stated)
+            stated = msgspec.json.decode(decoded_part(token.split(b".")[1]), type=_Stated)
         except (ValueError, IndexError, RecursionError):
             return False
         return stated.exp <= self._clock.wall_ms() / 1000

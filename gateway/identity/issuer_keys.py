@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-
-from jwt.algorithms import AllowedPublicKeys
+from typing import TYPE_CHECKING
 
 from backends.clock import Clock
 from gateway.domain.errors import KeysUnavailable
 from gateway.identity.keys import KeySet, UnusableKeys, parse_keys
+
+if TYPE_CHECKING:
+    from jwt.algorithms import AllowedPublicKeys
 
 log = logging.getLogger("kvs.identity")
 
@@ -53,7 +55,7 @@ class IssuerKeys:
         """Since the keys came last; as long as none came, since they were first wanted."""
         return (self._clock.monotonic_ms() - self._current_at_ms) / 1000
 
-    async def find(self, key_id: str | None, algorithm: str) -> AllowedPublicKeys | None:
+    async def find(self, key_id: str | None, algorithm: str) -> "AllowedPublicKeys | None":
         """The key of that id for that algorithm; without an id the only one there is, if there is only one.
 
         Waits for a fetch, if one is due. Raises KeysUnavailable if the issuer cannot be asked for a key.
@@ -80,7 +82,7 @@ class IssuerKeys:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
 
-    def _known(self, key_id: str | None, algorithm: str) -> AllowedPublicKeys | None:
+    def _known(self, key_id: str | None, algorithm: str) -> "AllowedPublicKeys | None":
         if key_id is not None:
             return self.keys.get((key_id, algorithm))
         fitting = [key for (_, fits), key in self.keys.items() if fits == algorithm]

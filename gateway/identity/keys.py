@@ -5,23 +5,20 @@ secret of an HMAC, or be signed by nobody (D175).
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from cryptography.exceptions import UnsupportedAlgorithm
-from jwt.algorithms import AllowedPublicKeys, ECAlgorithm, OKPAlgorithm, RSAAlgorithm
-from jwt.exceptions import PyJWTError
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from jwt.algorithms import AllowedPublicKeys
 
 MOST_BYTES = 262_144
 """Of the keys of one issuer; Google's are 2 KiB."""
 
 _MOST_KEYS = 100
-_FEWEST_RSA_BITS, _MOST_RSA_BITS = 2048, 8192
-_LONGEST_RSA_EXPONENT = 6
-"""In characters of base64: the time that a verification takes grows with it."""
 
-KeySet = Mapping[tuple[str | None, str], AllowedPublicKeys]
+KeySet = Mapping[tuple[str | None, str], "AllowedPublicKeys"]
 """By id and algorithm."""
 
 
@@ -44,6 +41,11 @@ class _JsonWebKey(Struct, frozen=True):
     y: str = ""
 
     @property
+    def numbers(self) -> dict[str, str]:
+        """The parts that make the key."""
+        return {"crv": self.crv, "n": self.n, "e": self.e, "x": self.x, "y": self.y}
+
+    @property
     def algorithm(self) -> str | None:
         """The one algorithm that it may be used for; None if there is none."""
         fits = {("RSA", ""): "RS256", ("EC", "P-256"): "ES256", ("OKP", "Ed25519"): "EdDSA"}
@@ -58,6 +60,8 @@ class _JsonWebKeySet(Struct, frozen=True):
 
 def parse_keys(text: str | bytes) -> KeySet:
     """The keys in a JWKS that can be used; others are passed over. Raises UnusableKeys."""
+    from gateway.identity.jose import public_key  # noqa: PLC0415 - see there
+
     if len(text) > MOST_BYTES:
         raise UnusableKeys
     try:
@@ -72,28 +76,7 @@ def parse_keys(text: str | bytes) -> KeySet:
             key = msgspec.convert(each, _JsonWebKey)
         except msgspec.ValidationError:
             continue
-        public = None if key.algorithm is None else _public_key(key)
+        public = None if key.algorithm is None else public_key(key.kty, key.numbers)
         if key.algorithm is not None and public is not None:
             found.setdefault((key.kid, key.algorithm), public)
     return found
-
-
-def _public_key(key: _JsonWebKey) -> AllowedPublicKeys | None:
-    """Made of the public parts alone, whatever else is there."""
-    try:
-        if key.kty == "RSA":
-            return _rsa_key(key)
-        if key.kty == "EC":
-            made: Any = ECAlgorithm.from_jwk({"kty": "EC", "crv": key.crv, "x": key.x, "y": key.y})
-        else:
-            made = OKPAlgorithm.from_jwk({"kty": "OKP", "crv": key.crv, "x": key.x})
-    except (PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
-        return None
-    return made if isinstance(made, get_args(AllowedPublicKeys)) else None
-
-
-def _rsa_key(key: _JsonWebKey) -> AllowedPublicKeys | None:
-    if len(key.e) > _LONGEST_RSA_EXPONENT or len(key.n) > _MOST_RSA_BITS // 6 + 2:
-        return None
-    made: Any = RSAAlgorithm.from_jwk({"kty": "RSA", "n": key.n, "e": key.e})
-    return made if _FEWEST_RSA_BITS <= made.key_size <= _MOST_RSA_BITS else None

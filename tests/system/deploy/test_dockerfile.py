@@ -97,6 +97,7 @@ def test_modules_are_compiled_without_the_time_of_their_source():
         "pyproject.toml",
         "setup.cfg",
         "README.md",
+        "LICENSE",
         "config.example.yaml",
     ],
 )

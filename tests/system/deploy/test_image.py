@@ -49,7 +49,10 @@ def _build(folder: Path) -> None:
     (wheel,) = (folder / "wheels").glob("*.whl")
     _run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
     python = folder / "venv/bin/python"
-    _run(*pip[:3], "--python", str(python), "install", "--quiet", "--no-deps", str(wheel))
+    install = ("install", "--quiet", "--no-compile", "--no-deps")
+    _run(*pip[:3], "--python", str(python), *install, str(wheel))
+    compiled = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
+    _run(sys.executable, *compiled, str(folder / "venv/lib"))
     modules = folder / f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     (modules / "dependencies.pth").write_text(f"{MODULES}\n")
     shutil.rmtree(source)
@@ -121,6 +124,21 @@ def test_the_image_runs_its_own_copy(image):
         [image / "venv/bin/python", "-E", "-c", code], cwd="/", capture_output=True, text=True, check=True
     )
     assert all(Path(file).is_relative_to(image) for file in done.stdout.split())
+
+
+def test_two_builds_of_the_same_files_are_the_same(tmp_path):
+    """All but the times of the files, which builders set to that of the commit."""
+    first = _built(tmp_path / "image")
+    shutil.rmtree(tmp_path / "image")
+    assert _built(tmp_path / "image") == first
+    assert any(name.endswith(".pyc") for name in first)
+
+
+def _built(folder: Path) -> dict[str, bytes]:
+    folder.mkdir()
+    _build(folder)
+    files = (file for file in (folder / "venv").rglob("*") if file.is_file() and not file.is_symlink())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def _status(url: str) -> int:
