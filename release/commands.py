@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +12,7 @@ class CommandError(Exception):
 
 
 def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
-    """What the program, perhaps one of this environment, wrote to standard output. Raises CommandError."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    """What the program wrote to standard output. Raises CommandError."""
     words = [str(word) for word in command]
     # what make has installed is beside this Python
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
