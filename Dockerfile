@@ -10,7 +10,8 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 RUN python -m venv --without-pip /opt/kvs-gateway \
     && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --only-binary :all: \
         --require-hashes --requirement requirements.lock \
-    && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --no-deps /wheels/*.whl \
+    && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --no-deps \
+        --no-index --find-links /wheels kvs-gateway \
     && python -m compileall -q --invalidation-mode unchecked-hash /opt/kvs-gateway/lib
 
 FROM python

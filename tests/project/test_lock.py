@@ -50,4 +50,4 @@ def test_the_lock_names_no_registry_and_no_path():
 def test_the_image_is_built_from_the_lock():
     dockerfile = (ROOT / "Dockerfile").read_text()
     assert "--require-hashes --requirement requirements.lock" in dockerfile
-    assert "--no-deps /wheels/*.whl" in dockerfile
+    assert "--no-index --find-links /wheels kvs-gateway" in dockerfile

@@ -49,8 +49,8 @@ def _build(folder: Path) -> None:
     (wheel,) = (folder / "wheels").glob("*.whl")
     _run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
     python = folder / "venv/bin/python"
-    install = ("install", "--quiet", "--no-compile", "--no-deps")
-    _run(*pip[:3], "--python", str(python), *install, str(wheel))
+    install = ("install", "--quiet", "--no-compile", "--no-deps", "--no-index")
+    _run(*pip[:3], "--python", str(python), *install, "--find-links", str(wheel.parent), "kvs-gateway")
     compiled = ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
     _run(sys.executable, *compiled, str(folder / "venv/lib"))
     modules = folder / f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"

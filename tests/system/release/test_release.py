@@ -83,7 +83,6 @@ def test_the_bill_of_materials_has_all_that_is_locked_and_no_path(dist):
     assert listed >= locked
     assert listed - locked <= {("kvs-gateway", __version__)}
     assert (bill["metadata"]["component"]["name"], bill["bomFormat"]) == ("kvs-gateway", "CycloneDX")
-    assert all(each.get("licenses") for each in bill["components"])
     assert "file://" not in text
 
 
