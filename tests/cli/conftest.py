@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,16 @@ class Result:
     @property
     def error(self) -> Any:
         return json.loads(self.err)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before():
+    """`serve` sends the log of the process to standard error, where other commands explain failures."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture
