@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.example.yaml
 
-.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize helm chart schemas clients fuzz lock audit licences release
+.PHONY: help run test test-all test-aiohttp-next flaky faults check format bench clean chromium screenshots redis dynamodb prometheus faketime manifests kustomize helm chart schemas clients cluster fuzz lock audit licences release
 
 help:
 	@echo "make run     start the gateway on $(CONFIG) and print requests to try"
@@ -15,6 +15,7 @@ help:
 	@echo "make flaky N=20 TIER=test  a tier N times beside busy loops; lists what failed"
 	@echo "make screenshots  docs/console/*.png"
 	@echo "make faults  break everything for half an hour; one table of what held"
+	@echo "make cluster  as root: a real Kubernetes on this machine, and what is proved on it; KEEP=1 leaves it for a look"
 	@echo "make check   lint, types, import contracts, manifests"
 	@echo "make format  lay out the code"
 	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
@@ -55,6 +56,11 @@ flaky: $(VENV)/.dev redis dynamodb prometheus faketime kustomize helm
 
 faults: $(VENV)/.dev redis dynamodb prometheus faketime
 	$(BIN)/python -m tests.system.faults
+
+# As root: installs packages of Debian where they are missing, builds the rest once. KEEP=1 leaves the cluster until
+# Ctrl-C; BEFORE=commit is what an upgrade starts from; PROOFS=… are arguments of pytest in place of all proofs.
+cluster: $(VENV)/.dev
+	@$(BIN)/python -m tests.cluster $(if $(KEEP),--keep) $(if $(BEFORE),--before $(BEFORE)) $(PROOFS)
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
 redis: $(VENV)/.dev

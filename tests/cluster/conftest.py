@@ -1,0 +1,23 @@
+"""Proofs run inside a cluster alone, never in `make test`. They share what is installed there."""
+
+import os
+
+import pytest
+
+if "KVS_CLUSTER" not in os.environ:
+    collect_ignore_glob = ["test_*.py"]
+else:
+    from tests.cluster.ledgers import Ledgers
+    from tests.cluster.site import Site
+
+    @pytest.fixture(scope="session")
+    def site(node) -> Site:
+        """The gateway on Redis, as the guide installs it, scraped by Prometheus."""
+        site = Site(node)
+        site.install()
+        return site
+
+    @pytest.fixture(scope="session")
+    def ledgers() -> Ledgers:
+        """What clients have counted, by org, app and table: the proof of usage compares it with the bill."""
+        return Ledgers()

@@ -1,0 +1,84 @@
+"""What runs inside the namespaces: the node first, then the proofs. `__main__` starts it."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.enclosure import adopt, furnish
+from tests.cluster.node.node import Node
+from tests.cluster.report import Report
+
+FOLDER = Path(__file__).parent
+PROOFS = (
+    "test_installation",
+    "test_disturbances",
+    "test_faults",
+    "test_workloads",
+    "test_policies",
+    "test_usage",
+    "test_upgrade",
+)
+"""In this order: the cluster is one, and what is billed at the end is what all have asked before."""
+
+_LEFT = """
+The cluster runs until Ctrl-C. From another terminal:
+
+    {script} get pods --all-namespaces
+
+Logs of the node are in {folder}.
+"""
+
+
+class Given:
+    """A plugin of pytest: the running node, and what the run was told."""
+
+    def __init__(self, node: Node, task: dict[str, Any]) -> None:
+        self._node, self._task = node, task
+
+    @pytest.fixture(scope="session")
+    def node(self) -> Node:
+        return self._node
+
+    @pytest.fixture(scope="session")
+    def archives(self) -> dict[str, Path]:
+        return {name: Path(file) for name, file in self._task["images"].items()}
+
+
+def main(task: dict[str, Any]) -> int:
+    folder = Path(task["folder"])
+    furnish(folder)
+    status = adopt()
+    if status is not None:
+        return status
+    os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
+    os.environ["KVS_CLUSTER"] = str(folder)
+    node = Node(folder, Path(task["programs"]))
+    node.start({name: Path(file) for name, file in task["images"].items()})
+    report = Report()
+    tests = task["tests"] or [str(FOLDER / f"{name}.py") for name in PROOFS]
+    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "--durations=15", "--tb=short", "-v"]
+    result = pytest.main([*options, *tests], plugins=[Given(node, task), report])
+    report.write(Path(task["results"]) / "cluster.md")
+    print("", *report.lines(), "", sep="\n", flush=True)
+    if task["keep"]:
+        _keep(node, folder)
+    return int(result)
+
+
+def _keep(node: Node, folder: Path) -> None:
+    """`pid` is written by who has made the namespaces, and counts processes as the machine does."""
+    script = folder / "kubectl"
+    enter = f'nsenter --target "$(cat {folder}/pid)" --mount --net {" ".join(node.kubectl.command)}'
+    script.write_text(f'#!/bin/sh\nexec {enter} "$@"\n')
+    script.chmod(0o755)
+    print(_LEFT.format(script=script, folder=folder), flush=True)
+    signal.pause()
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))
