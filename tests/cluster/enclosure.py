@@ -27,6 +27,9 @@ SYSCTLS = {
 }
 """What a kubelet sets; these six are the whole machine's, so it finds files in their place."""
 
+WRITTEN = ("/etc", "/opt", "/var/lib", "/var/log")
+"""Where programs write, whatever they are told: what they write there goes into the cluster's folder."""
+
 _ISOLATED = ("--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--cgroup", "--kill-child")
 
 
@@ -107,8 +110,11 @@ def furnish(folder: Path) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"{value}\n")
         _mount("--bind", str(file), f"/proc/sys/{name}")
-    (folder / "log").mkdir()
-    _mount("--bind", str(folder / "log"), "/var/log")
+    for place in WRITTEN:
+        upper, work = (folder / kind / place.strip("/").replace("/", "-") for kind in ("written", "work"))
+        upper.mkdir(parents=True)
+        work.mkdir(parents=True)
+        _mount("-t", "overlay", "-o", f"lowerdir={place},upperdir={upper},workdir={work}", "overlay", place)
     run("hostname", "node")
     _make_network()
 

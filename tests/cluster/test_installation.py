@@ -7,8 +7,11 @@ import time
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import pytest
+
 from tests.cluster import processes
-from tests.cluster.site import NAMESPACE
+from tests.cluster.images import GATEWAY
+from tests.cluster.site import is_ready
 from tests.system.deploy.guide import SCRIPTS
 
 MIB = 2**20
@@ -22,14 +25,10 @@ def test_the_guide_ends_with_a_first_put(site):
     assert re.search(r'\{"ok": ?true\}', site.first_put)
 
 
-def test_restricted_pod_security_warns_of_nothing(site):
-    labels = site.kubectl.get("namespace", NAMESPACE)["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
-    place = ("label", "--dry-run=server", "--overwrite", "namespace", NAMESPACE)
-    site.kubectl(*place, "pod-security.kubernetes.io/enforce=restricted")
-    events = site.kubectl.get("--namespace", NAMESPACE, "events", "--field-selector=type=Warning")
-    assert [each["message"] for each in events if "PodSecurity" in each["message"]] == []
-    assert site.pods()
+def test_the_pods_run_where_restricted_pod_security_refuses_others(site):
+    assert all(map(is_ready, site.pods()))
+    with pytest.raises(RuntimeError, match='violates PodSecurity "restricted'):
+        site.here("run", "other", f"--image={GATEWAY}:now", "--dry-run=server")
 
 
 def test_nothing_differs_after_it_was_applied(site):

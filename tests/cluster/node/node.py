@@ -43,17 +43,16 @@ class Node:
         with step("node"):
             self._until("kubelet", lambda: self.kubectl.succeeds("get", "node", "node"))
             self.kubectl("wait", "node/node", "--for=condition=Ready", "--timeout=60s")
-        with step("name service, metrics, definitions of resources"):
+        with step("name service, definitions of resources"):
             self.kubectl("apply", "--server-side", "-f", self._programs / "definitions")
             self.kubectl("apply", "-f", MANIFESTS)
             self.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
-            for deployment in ("coredns", "metrics-server"):
-                place = ("--namespace", "kube-system", f"deployment/{deployment}")
-                self.kubectl("rollout", "status", *place, "--timeout=120s")
+            place = ("--namespace", "kube-system", "deployment/coredns")
+            self.kubectl("rollout", "status", *place, "--timeout=120s")
 
     def load(self, archive: Path, *names: str) -> None:
         """Import an image, under further names, too."""
-        self._ctr("import", "--no-unpack", "--digests=false", str(archive))
+        self._ctr("import", str(archive))
         for name in names:
             self.name(_name_in(archive), name)
 
