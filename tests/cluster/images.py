@@ -16,6 +16,8 @@ GATEWAY = "registry.example.com/kvs-gateway"
 
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 PIP = Path("/etc/pip.conf")
+NETWORKS = Path("/etc/cni")
+"""Where buildah describes a network, whether or not a build has one."""
 
 _PYTHON = ("ca-certificates", "python-is-python3", "python3", "python3-pip", "python3-venv")
 _SERVERS = ("redis-server", "prometheus")
@@ -95,7 +97,12 @@ class Images:
     def _buildah(self, *arguments: str, text: str | None = None) -> str:
         """Storage of its own: none of the machine's images are touched."""
         places = ("--root", self._storage / "images", "--runroot", self._storage / "run")
-        return run("buildah", *places, "--storage-driver", "overlay", *arguments, text=text)
+        had_networks = NETWORKS.exists()
+        try:
+            return run("buildah", *places, "--storage-driver", "overlay", *arguments, text=text)
+        finally:
+            if not had_networks:
+                shutil.rmtree(NETWORKS, ignore_errors=True)
 
 
 def base_of(source: Path) -> str:

@@ -18,7 +18,7 @@ class Shell:
     def __init__(self, folder: Path, kubectl: Sequence[str]) -> None:
         self.folder = folder
         program = folder / "bin" / "kubectl"
-        program.parent.mkdir()
+        program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nexec {shlex.join(kubectl)} "$@"\n')
         program.chmod(0o755)
         path = f"{program.parent}:{os.environ['PATH']}"

@@ -1,6 +1,6 @@
 """The programs of a cluster, built from modules of the Go module proxy.
 
-`go.mod` names them; `coredns` and `pause` are the two that no module has as they are needed here.
+`go.mod` names them, here and in `metrics`; `coredns` and `pause` no module has as they are needed here.
 """
 
 import hashlib
@@ -22,10 +22,7 @@ DEFINITIONS = {
 
 _VERSION = "k8s.io/component-base/version"
 _FLAGS = f"-s -w -X {_VERSION}.gitVersion={KUBERNETES} -X {_VERSION}.gitMajor=1 -X {_VERSION}.gitMinor=34"
-_BUILDS = (
-    ("./coredns", "./pause"),
-    ("tool",),
-)
+_BUILDS = ((SOURCES, ("./coredns", "./pause")), (SOURCES, ("tool",)), (SOURCES / "metrics", ("tool",)))
 
 
 def programs(cache: Path) -> Path:
@@ -52,8 +49,8 @@ def _key() -> str:
 def _build(target: Path) -> None:
     new = target.with_suffix(f".{os.getpid()}")
     new.mkdir(parents=True)
-    for packages in _BUILDS:
-        _go("build", "-p", "2", "-trimpath", "-ldflags", _FLAGS, "-o", f"{new}/", *packages)
+    for module, packages in _BUILDS:
+        _go("build", "-p", "2", "-trimpath", "-ldflags", _FLAGS, "-o", f"{new}/", *packages, module=module)
     (new / "server").rename(new / "etcd")  # named after the folder of its module
     _take_definitions(new / "definitions")
     for old in target.parent.glob("programs-*"):
@@ -63,13 +60,14 @@ def _build(target: Path) -> None:
 
 
 def _take_definitions(target: Path) -> None:
-    """Custom resources that the manifests use."""
+    """Custom resources that the manifests use, without the lines that only a chart fills in."""
     target.mkdir()
     for module, endings in DEFINITIONS.items():
         folder = _go("mod", "download", "-json", module).partition('"Dir": "')[2].partition('"')[0]
         for file in Path(folder).rglob("*.yaml"):
             if file.name.endswith(endings) and "crd" in file.parent.name:
-                (target / file.name).write_bytes(file.read_bytes())
+                lines = file.read_text().splitlines(keepends=True)
+                (target / file.name).write_text("".join(line for line in lines if "{{" not in line))
 
 
 def _remove(folder: Path) -> None:
@@ -78,12 +76,12 @@ def _remove(folder: Path) -> None:
     folder.rmdir()
 
 
-def _go(*arguments: str) -> str:
+def _go(*arguments: str, module: Path = SOURCES) -> str:
     """Programs are static, so that an image needs nothing beside them."""
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
     try:
         done = subprocess.run(
-            ["go", *arguments], cwd=SOURCES, env=environment, capture_output=True, text=True, check=False
+            ["go", *arguments], cwd=module, env=environment, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
         raise Missing("Go 1.26 or newer, to build Kubernetes with") from None
