@@ -10,6 +10,7 @@ node          one node and its control plane
 kubectl       kubectl, and what its output says
 step          what a run says while it works, and how it ends when something is missing
 conftest      keeps the proofs out of `make test`, and shares the installation among them
+given         hands the running node to the proofs
 site          the gateway, installed as deploy/README.md says, and what stands beside it
 my_gateway    the operator's own kustomization
 shell         runs the guide's scripts

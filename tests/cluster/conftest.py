@@ -1,14 +1,25 @@
 """Proofs run inside a cluster alone, never in `make test`. They share what is installed there."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 if "KVS_CLUSTER" not in os.environ:
     collect_ignore_glob = ["test_*.py"]
 else:
+    from tests.cluster.given import GIVEN
     from tests.cluster.ledgers import Ledgers
+    from tests.cluster.node.node import Node
     from tests.cluster.site import Site
+
+    @pytest.fixture(scope="session")
+    def node(pytestconfig) -> Node:
+        return pytestconfig.stash[GIVEN].node
+
+    @pytest.fixture(scope="session")
+    def archives(pytestconfig) -> dict[str, Path]:
+        return pytestconfig.stash[GIVEN].archives
 
     @pytest.fixture(scope="session")
     def site(node) -> Site:

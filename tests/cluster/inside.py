@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.enclosure import adopt, furnish
+from tests.cluster.given import Given
 from tests.cluster.node.node import Node
 from tests.cluster.report import Report
 
@@ -34,21 +35,6 @@ Logs of the node are in {folder}.
 """
 
 
-class Given:
-    """A plugin of pytest: the running node, and what the run was told."""
-
-    def __init__(self, node: Node, task: dict[str, Any]) -> None:
-        self._node, self._task = node, task
-
-    @pytest.fixture(scope="session")
-    def node(self) -> Node:
-        return self._node
-
-    @pytest.fixture(scope="session")
-    def archives(self) -> dict[str, Path]:
-        return {name: Path(file) for name, file in self._task["images"].items()}
-
-
 def main(task: dict[str, Any]) -> int:
     folder = Path(task["folder"])
     furnish(folder)
@@ -58,11 +44,12 @@ def main(task: dict[str, Any]) -> int:
     os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
     os.environ["KVS_CLUSTER"] = str(folder)
     node = Node(folder, Path(task["programs"]))
-    node.start({name: Path(file) for name, file in task["images"].items()})
+    archives = {name: Path(file) for name, file in task["images"].items()}
+    node.start(archives)
     report = Report()
     tests = task["tests"] or [str(FOLDER / f"{name}.py") for name in PROOFS]
     options = ["-p", "no:cacheprovider", "-p", "no:xdist", "--durations=15", "--tb=short", "-v"]
-    result = pytest.main([*options, *tests], plugins=[Given(node, task), report])
+    result = pytest.main([*options, *tests], plugins=[Given(node, archives), report])
     report.write(Path(task["results"]) / "cluster.md")
     print("", *report.lines(), "", sep="\n", flush=True)
     if task["keep"]:

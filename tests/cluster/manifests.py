@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import yaml
+
+from tests.cluster.enclosure import NODE_ADDRESS
+from tests.cluster.node.discovery import PORT
 from tests.system.deploy.monitoring import COMPONENT
 
 SERVERS = "localhost/servers:cluster"
@@ -61,9 +65,6 @@ def redis() -> list[dict[str, Any]]:
 
 def prometheus() -> list[dict[str, Any]]:
     """Configured by the file for a Prometheus without the operator."""
-    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": PROMETHEUS}
-    subject = {"kind": "ServiceAccount", "name": PROMETHEUS, "namespace": "monitoring"}
     command = [
         *("prometheus", "--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/data"),
         "--web.listen-address=:9090",
@@ -76,19 +77,11 @@ def prometheus() -> list[dict[str, Any]]:
     ]
     volumes = [{"name": "data", "emptyDir": {}}, {"name": "config", "configMap": {"name": PROMETHEUS}}]
     pods = deployment(PROMETHEUS, "monitoring", container, volumes=volumes)
-    pods["spec"]["template"]["spec"]["serviceAccountName"] = PROMETHEUS
     return [
         namespace("monitoring"),
-        _object("v1", "ServiceAccount", PROMETHEUS, "monitoring"),
-        {**_object("rbac.authorization.k8s.io/v1", "ClusterRole", PROMETHEUS), "rules": rules},
-        {
-            **_object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", PROMETHEUS),
-            "roleRef": role,
-            "subjects": [subject],
-        },
         {
             **_object("v1", "ConfigMap", PROMETHEUS, "monitoring"),
-            "data": {"prometheus.yml": SCRAPING.read_text()},
+            "data": {"prometheus.yml": yaml.safe_dump(_scraping())},
         },
         pods,
         service(PROMETHEUS, "monitoring", 9090),
@@ -103,6 +96,15 @@ def ingress(image: str) -> list[dict[str, Any]]:
         deployment("ingress", "ingress-nginx", container),
         service("ingress", "ingress-nginx", 80, 8080),
     ]
+
+
+def _scraping() -> dict[str, Any]:
+    """The manifests' own file, with pods told by the node."""
+    scraping = yaml.safe_load(SCRAPING.read_text())
+    for each in scraping["scrape_configs"]:
+        del each["kubernetes_sd_configs"]
+        each["http_sd_configs"] = [{"url": f"http://{NODE_ADDRESS}:{PORT}", "refresh_interval": "5s"}]
+    return scraping
 
 
 def deployment(

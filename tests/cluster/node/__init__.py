@@ -1,7 +1,9 @@
 """One node and its control plane.
 
+api           lists what the API server holds
 certificates  authority, certificates and tokens of one run
 components    what runs, and how it is configured
+discovery     tells Prometheus of the pods
 node          starts them, and the pods that every cluster has
 policies      enforces NetworkPolicies
 """

@@ -43,7 +43,9 @@ def issue(folder: Path) -> None:
             _write(authority.issue_cert(*names), folder, certificate)
         for certificate, (user, group) in _CLIENTS.items():
             if certificate.startswith("front-proxy") == name.startswith("front-proxy"):
-                _write(authority.issue_cert(common_name=user, organization_name=group), folder, certificate)
+                _write(
+                    authority.issue_cert(user, common_name=user, organization_name=group), folder, certificate
+                )
     _write_account_keys(folder)
     lines = []
     for component, (user, group) in USERS.items():

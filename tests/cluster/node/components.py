@@ -107,6 +107,7 @@ def _apiserver(keys: Path) -> list[str]:
         f"--proxy-client-cert-file={keys}/front-proxy.crt",
         f"--proxy-client-key-file={keys}/front-proxy.key",
         "--enable-aggregator-routing",
+        "--kubelet-preferred-address-types=InternalIP",
     ]
 
 

@@ -38,8 +38,9 @@ class Node:
                 self._launch(name, [self._program(name), *arguments])
                 if name == "kube-apiserver":
                     self._until(name, lambda: self.kubectl.succeeds("get", "--raw", "/readyz"))
-        policies = [sys.executable, "-m", "tests.cluster.node.policies"]
-        self._launch("policies", [*policies, str(self.folder / "certificates" / "admin.kubeconfig")])
+        for name in ("policies", "discovery"):
+            command = [sys.executable, "-m", f"tests.cluster.node.{name}", str(self.kubectl.kubeconfig)]
+            self._launch(name, command)
         with step("node"):
             self._until("kubelet", lambda: self.kubectl.succeeds("get", "node", "node"))
             self.kubectl("wait", "node/node", "--for=condition=Ready", "--timeout=60s")

@@ -4,10 +4,7 @@ A process: `python -m tests.cluster.node.policies KUBECONFIG`. What comes for a 
 ingress, what it sends that of its egress; a pod that no policy selects has none. The node reaches all.
 """
 
-import http.client
 import ipaddress
-import json
-import ssl
 import subprocess
 import sys
 import time
@@ -15,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import yaml
+from tests.cluster.node.api import Api, Unreadable
 
 EVERY_SECONDS = 0.25
 _CHAIN = "KVS-POLICIES"
@@ -155,31 +151,18 @@ def _address(pod: Mapping[str, Any]) -> str:
 
 
 class Watcher:
-    """Reads the API server and keeps the table as it has to be."""
+    """Reads the API server and keeps the chains as they have to be."""
 
-    def __init__(self, kubeconfig: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster = config["clusters"][0]["cluster"]
-        self._address = urlsplit(cluster["server"])
-        self._context = ssl.create_default_context(cafile=cluster["certificate-authority"])
-        self._headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
-        self._connection: http.client.HTTPSConnection | None = None
+    def __init__(self, api: Api) -> None:
+        self._api = api
         self._written = ""
 
     def look(self) -> None:
-        namespaces = self._list("/api/v1/namespaces")
-        pods = [
-            pod
-            for pod in self._list("/api/v1/pods")
-            if pod["status"].get("podIP")
-            and not pod["spec"].get("hostNetwork")
-            and pod["status"]["phase"] in {"Pending", "Running"}
-        ]
-        policies = self._list("/apis/networking.k8s.io/v1/networkpolicies")
+        namespaces = self._api.items("/api/v1/namespaces")
         labels = {each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in namespaces}
-        rules = rules_of(
-            World(policies, [pod for pod in pods if pod["metadata"]["namespace"] in labels], labels)
-        )
+        pods = [pod for pod in self._api.running_pods() if pod["metadata"]["namespace"] in labels]
+        policies = self._api.items("/apis/networking.k8s.io/v1/networkpolicies")
+        rules = rules_of(World(policies, pods, labels))
         if rules != self._written:
             subprocess.run(["iptables-restore", "--noflush"], input=rules, text=True, check=True)
             if not self._written:
@@ -187,28 +170,13 @@ class Watcher:
                     subprocess.run(["iptables", "-t", "mangle", "-A", chain, "-j", _CHAIN], check=True)
             self._written = rules
 
-    def _list(self, path: str) -> list[dict[str, Any]]:
-        if self._connection is None:
-            host, port = self._address.hostname, self._address.port
-            self._connection = http.client.HTTPSConnection(host, port, context=self._context, timeout=10)
-        try:
-            self._connection.request("GET", f"{path}?resourceVersion=0", headers=self._headers)
-            answer = self._connection.getresponse()
-            content = json.load(answer)
-        except (OSError, http.client.HTTPException, ValueError):
-            self._connection = None
-            raise
-        if answer.status != 200:
-            raise OSError(f"{path}: {answer.status}")
-        return content["items"]
-
 
 def main(kubeconfig: Path) -> None:
-    watcher = Watcher(kubeconfig)
+    watcher = Watcher(Api(kubeconfig))
     while True:
         try:
             watcher.look()
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except Unreadable as error:
             print(error, flush=True)  # the API server is not up yet, or was too slow
         time.sleep(EVERY_SECONDS)
 
