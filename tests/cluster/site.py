@@ -46,12 +46,12 @@ class Site:
         self.rolled_out("stores", "redis")
         self.rolled_out("monitoring", "prometheus")
         self.shell(
-            re.sub(r"rediss?://[^']*", manifests.REDIS_URL, _script("create secret generic kvs-gateway"))
+            re.sub(r"rediss?://[^']*", manifests.REDIS_URL, _script("kubectl create namespace kvs-gateway"))
         )
         self.write("now", autoscaling=True)
-        self.shell(_script("--dry-run=server && kubectl apply -k my-gateway"))
+        self.shell(_script("kubectl apply -k my-gateway "))
         self.shell(marked("autoscaling"))
-        self.shell(_script("rollout status deployment/kvs-gateway --timeout=5m"))
+        self.shell(_script("kubectl --namespace kvs-gateway rollout status"))
         self.first_put = self.shell(FIRST_PUT)
 
     def open_listeners(self) -> None:
@@ -157,8 +157,8 @@ def is_ready(pod: Mapping[str, Any]) -> bool:
     return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 
 
-def _script(part: str) -> str:
-    """The one of the guide with this in it."""
-    scripts = [each for each in SCRIPTS if part in each]
+def _script(beginning: str) -> str:
+    """The one of the guide that begins so."""
+    scripts = [each for each in SCRIPTS if each.startswith(beginning)]
     assert len(scripts) == 1, scripts
     return scripts[0]
