@@ -53,7 +53,7 @@ def test_every_package_is_under_the_licence_of_the_project():
     for client in ("python", "javascript", "go"):
         assert (ROOT / "clients" / client / "LICENSE").read_text() == licence
     for path, line in {
-        "setup.cfg": "license = Apache-2.0\n",
+        "setup.cfg": "license_expression = Apache-2.0\n",
         "clients/python/pyproject.toml": 'license = "Apache-2.0"\n',
         "clients/javascript/package.json": '"license": "Apache-2.0",\n',
     }.items():
