@@ -22,6 +22,7 @@ WRONG = [
     ({"control": {"tokens": ["a-token-that-is-written-down"]}}, "does not match"),
     ({"control": {"tokens": [{"name": "team", "token": "${TEAM}"}]}}, "'allow' is a required property"),
     ({"control": {"tokens": [{"name": "team", "token": "${TEAM}", "allow": "some"}]}}, "does not match"),
+    ({"signature": {"denied_networks": ["office"]}}, "does not match"),
     ({"rate_limit": {"requests_per_minute": 0}}, "less than the minimum"),
     ({"rate_limit": {"headers": "yes"}}, "does not match"),
     ({"edge": {"head_seconds": 0}}, "less than or equal to the minimum"),

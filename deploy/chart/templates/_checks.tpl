@@ -5,6 +5,7 @@
     (include "kvs-gateway.checks.store" . | fromYamlArray)
     (include "kvs-gateway.checks.listeners" . | fromYamlArray)
     (include "kvs-gateway.checks.configuration" . | fromYamlArray)
+    (include "kvs-gateway.checks.labels" . | fromYamlArray)
     (include "kvs-gateway.checks.routes" . | fromYamlArray) }}
 {{- with $wrong }}{{ fail (printf "\n\n- %s\n" (join "\n- " .)) }}{{ end }}
 {{- end }}
@@ -28,6 +29,9 @@
 {{- end }}
 {{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
 {{- $wrong = append $wrong "autoscaling.minReplicas: is more than autoscaling.maxReplicas" }}
+{{- end }}
+{{- if and .Values.autoscaling.inFlight.enabled (not .Values.autoscaling.enabled) }}
+{{- $wrong = append $wrong "autoscaling.inFlight.enabled: needs autoscaling.enabled" }}
 {{- end }}
 {{- $limit := (include "kvs-gateway.resources" . | fromYaml).limits.memory }}
 {{- $mebibytes := mul (regexFind "^[0-9]+" $limit | int) (ternary 1024 1 (hasSuffix "Gi" $limit)) }}
@@ -64,6 +68,17 @@
 {{- if and (has (toString $signature.mode) (list "off" "false")) (not $signature.allow_public) }}
 {{- $wrong = append $wrong "config.signature.mode: is off, and every pod that reaches the data port would be a caller" }}
 {{- end }}
+{{- $limits := merge dict (.Values.config.limits | default dict) (dict "min_ttl_seconds" 60 "max_ttl_seconds" 31536000) }}
+{{- $least := int $limits.min_ttl_seconds }}
+{{- $most := int $limits.max_ttl_seconds }}
+{{- if and $least $most (gt $least $most) }}
+{{- $wrong = append $wrong "config.limits.max_ttl_seconds: is less than min_ttl_seconds" }}
+{{- end }}
+{{- with int $limits.default_ttl_seconds }}
+{{- if or (lt . $least) (and $most (gt . $most)) }}
+{{- $wrong = append $wrong "config.limits.default_ttl_seconds: is not between min_ttl_seconds and max_ttl_seconds" }}
+{{- end }}
+{{- end }}
 {{- if hasKey .Values.files "config.yaml" }}{{ $wrong = append $wrong "files: config.yaml is made of config" }}{{ end }}
 {{- $oidc := (.Values.config.control | default dict).oidc }}
 {{- $issuers := dict "config.workloads" .Values.config.workloads "config.control.oidc" $oidc }}
@@ -78,11 +93,28 @@
 {{- toYaml $wrong }}
 {{- end }}
 
+{{- /* Twice in one object, the last would count: pods that neither the Deployment nor a network policy selects. */}}
+{{- define "kvs-gateway.checks.labels" -}}
+{{- $wrong := list }}
+{{- $own := include "kvs-gateway.labels" (dict "Values" dict "Release" .Release "Chart" .Chart) | fromYaml }}
+{{- range $value := list "commonLabels" "podLabels" }}
+{{- range $label, $_ := index $.Values $value }}
+{{- if hasKey $own $label }}{{ $wrong = append $wrong (printf "%s: %s is the chart's" $value $label) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
 {{- define "kvs-gateway.checks.routes" -}}
 {{- $wrong := list }}
 {{- $routed := or .Values.ingress.enabled .Values.httpRoute.enabled }}
 {{- if and $routed (not .Values.config.public_hosts) }}
 {{- $wrong = append $wrong "config.public_hosts: is empty, so that there is no host to route" }}
+{{- end }}
+{{- range include "kvs-gateway.hosts" . | fromYamlArray }}
+{{- if and $routed (not (regexMatch "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$" .)) }}
+{{- $wrong = append $wrong (printf "config.public_hosts: %s cannot be routed: it is not a name in lower case" .) }}
+{{- end }}
 {{- end }}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
 {{- $wrong = append $wrong "httpRoute.parentRefs: is required" }}

@@ -29,7 +29,7 @@
 
 {{- /* From the start of preStop: it, the grace, which covers drain and last scrape, and as much as 20 s to spare. */}}
 {{- define "kvs-gateway.terminationSeconds" -}}
-{{- add .Values.preStopSeconds (ceil (.Values.config.shutdown | default dict).grace_seconds) 20 }}
+{{- add .Values.preStopSeconds (dig "shutdown" "grace_seconds" 30 .Values.config | ceil) 20 }}
 {{- end }}
 
 {{- /* KiB that the worst clients can make a replica use; deploy/README.md, "Size", has the figures. */}}

@@ -16,25 +16,32 @@ from gateway.config.settings import Settings
 Schema = dict[str, Any]
 
 OUTSIDE = r"\$\{[A-Za-z_]|^file:/"
+_VARIABLES = r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+"
+SECRET = rf"^{_VARIABLES}$|^file:/"
+"""Nothing beside the names of variables, and no default of theirs."""
 WRITTEN_BY_THE_CHART = {"host", "port", "reuse_port"}
 SECRETS = {"token", "tokens", "secret_access_key", "master_keys", "secret", "password"}
-_URL_WITHOUT_PASSWORD = r"^[^@]*$"
+_REDIS = r"^rediss?(\+sentinel|\+cluster)?://"
+_URL_WITHOUT_PASSWORD = rf"{_REDIS}([^:@]*:{_VARIABLES}@)?[^@]*$|^\$\{{[^@]*$|^file:/"
+_NETWORKS = {"networks", "denied_networks"}
 _MOST_REPETITIONS = 1000
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def schema_of_configuration() -> Schema:
-    """Of `config`: `listen` has only what the chart leaves to it, and times of the shutdown are numbers."""
+    """Of `config`: `listen` has only what the chart leaves to it, and what it computes with are numbers."""
     schema = _of(Settings)
     keys = schema["properties"]
     listen = keys["listen"]["properties"]
     for name in ("ops", "control"):
         del listen[name]
     listen["credentials"]["properties"].pop("tls")
+    listen["credentials"]["type"].remove("null")  # credentials.enabled decides
     for listener in listen.values():
         for key in WRITTEN_BY_THE_CHART:
             listener["properties"].pop(key, None)
-    for key in keys["shutdown"]["properties"].values():
+    edge = keys["edge"]["properties"]
+    for key in (*keys["shutdown"]["properties"].values(), edge["max_connections"], edge["max_in_flight"]):
         del key["pattern"]
         key["type"].remove("string")
     for key in ("region", "public_url"):
@@ -109,9 +116,13 @@ def _of_tagged(kinds: list[type[Struct]]) -> Schema:
 
 def _of_scalar(bare: Any, limits: Meta, name: str) -> Schema:
     if name in SECRETS:
-        return {"type": ["string"], "pattern": OUTSIDE}
+        return {"type": ["string"], "pattern": SECRET}
+    if name == "url":
+        return {"type": ["string"], "pattern": _URL_WITHOUT_PASSWORD}
+    if name in _NETWORKS:
+        return _text("^[0-9a-fA-F.:]+(/[0-9]{1,3})?$")
     if bare is str:
-        pattern = _URL_WITHOUT_PASSWORD if name == "url" else _translated(limits.pattern or "")
+        pattern = _translated(limits.pattern or "")
         if limits.min_length:
             pattern = f"^[\\s\\S]{{{limits.min_length},}}$"
         longest = {"maxLength": limits.max_length} if limits.max_length else {}

@@ -104,6 +104,11 @@ def test_the_notes_warn_of_the_memory_store(notes):
     assert "WARNING" not in notes(Installation("redis"))
 
 
+def test_the_notes_warn_of_an_open_ops_port(notes):
+    assert "reaches the ops port" in notes(Installation("memory"))
+    assert "reaches the ops port" not in notes(Installation("memory", ("network-policy",)))
+
+
 def test_the_notes_name_what_was_installed(notes):
     text = notes(ALL)
     assert "deployment/kvs-gateway" in text

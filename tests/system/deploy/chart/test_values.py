@@ -17,6 +17,25 @@ def test_the_time_to_end_follows_the_grace():
     assert pod["terminationGracePeriodSeconds"] == 20 + 61 + 20
 
 
+def test_the_time_to_end_covers_the_grace_that_is_not_given():
+    for shutdown in (None, {"grace_seconds": None}):
+        pod = Manifests(rendered(REDIS, config={"shutdown": shutdown})).pod
+        assert pod["terminationGracePeriodSeconds"] == 10 + 30 + 20
+
+
+def test_without_seconds_before_sigterm_there_is_no_hook():
+    """Kubernetes before 1.33 refuses to sleep for 0 seconds."""
+    assert "lifecycle" not in Manifests(rendered(REDIS, preStopSeconds=0)).container
+
+
+def test_secrets_may_come_from_variables():
+    config = {
+        "control": {"tokens": ["${TOKEN}", "${FIRST}${SECOND}"]},
+        "store": {"url": "rediss://${USER}:${PASSWORD}@redis.internal:6379/0"},
+    }
+    assert Manifests(rendered(REDIS, config=config)).config["control"] == config["control"]
+
+
 def test_two_releases_in_one_namespace_have_nothing_in_common():
     names, selectors = [], []
     for release in ("kvs-gateway", "kvs-gateway-blue"):
