@@ -36,12 +36,6 @@ def write(
     kustomization["resources"] = [f"../deploy/overlays/{overlay}"]
     kustomization["images"][0] |= {"newName": IMAGE, "digest": digest}
     target = {"kind": "Deployment", "name": "kvs-gateway"}
-    if autoscaling:
-        patches = [SMALL_NODE, *patches]
-    else:
-        kustomization["components"].remove(AUTOSCALING)
-        kustomization["components"].insert(0, SMALL)
-    kustomization["patches"] += [{"target": target, "patch": yaml.safe_dump(patch)} for patch in patches]
     config = merged(yaml.safe_load((DEPLOY / "overlays" / overlay / "config.yaml").read_text()), HERE)
     if listeners:
         addition = yaml.safe_load(WITH_LISTENERS)
@@ -51,6 +45,12 @@ def write(
         for component in ("control", "credentials"):
             file = DEPLOY / "components" / component / "config.yaml"
             config = merged(config, yaml.safe_load(file.read_text()))
+    if autoscaling:
+        patches = [SMALL_NODE, *patches]
+    else:
+        kustomization["components"].remove(AUTOSCALING)
+        kustomization["components"].append(SMALL)  # after those that ask for more
+    kustomization["patches"] += [{"target": target, "patch": yaml.safe_dump(patch)} for patch in patches]
     folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(merged(config, configuration or {})))
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))

@@ -35,7 +35,7 @@ def listeners(site):
 def test_a_pod_that_holds_no_secret_puts_an_entry(listeners, shown):
     site = listeners
     site.node.name(f"{GATEWAY}:now", "registry.example.com/blog:1.0.0")  # Python with botocore
-    printed = site.shell(marked("workload"), until="{'ok': True}")
+    printed = site.shell_with_kvs(marked("workload"), until="{'ok': True}")
     assert "{'ok': True}" in printed
     (pod,) = site.kubectl.get("--namespace", "blog", "pods")
     lines = site.here("logs", f"--selector={PODS}", "--tail=-1").splitlines()
