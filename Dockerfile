@@ -5,7 +5,7 @@ FROM python AS build
 WORKDIR /source
 COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
-# Without pip: what is not there cannot be used by an intruder. Modules are compiled here, because later nothing is
+# Without pip, which nothing here needs; the base keeps its own. Modules are compiled here, because later nothing is
 # written, and without the time of their source, so that the same source gives the same bytes.
 RUN python -m venv --without-pip /opt/kvs-gateway \
     && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --only-binary :all: \

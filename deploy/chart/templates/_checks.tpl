@@ -33,8 +33,13 @@
 {{- if and .Values.autoscaling.inFlight.enabled (not .Values.autoscaling.enabled) }}
 {{- $wrong = append $wrong "autoscaling.inFlight.enabled: needs autoscaling.enabled" }}
 {{- end }}
-{{- $limit := (include "kvs-gateway.resources" . | fromYaml).limits.memory }}
+{{- $resources := include "kvs-gateway.resources" . | fromYaml }}
+{{- $limit := $resources.limits.memory }}
+{{- $requested := $resources.requests.memory }}
 {{- $mebibytes := mul (regexFind "^[0-9]+" $limit | int) (ternary 1024 1 (hasSuffix "Gi" $limit)) }}
+{{- if gt (mul (regexFind "^[0-9]+" $requested | int) (ternary 1024 1 (hasSuffix "Gi" $requested))) $mebibytes }}
+{{- $wrong = append $wrong (printf "resources.requests.memory: is more than the limit of %s" $limit) }}
+{{- end }}
 {{- $needed := div (add (include "kvs-gateway.worstMemory" . | int64) 1023) 1024 }}
 {{- if gt $needed $mebibytes }}
 {{- $what := "config.edge and config.store.max_bytes may need" }}

@@ -90,6 +90,11 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (REDIS, {"podSecurityContext": {"runAsUser": 0}}, "/podSecurityContext/runAsUser"),
     (REDIS, {"service": {"port": 0}}, "/service/port"),
     (REDIS, {"resources": {"limits": {"memory": "256M"}}}, "/resources/limits/memory"),
+    (
+        REDIS,
+        {"resources": {"requests": {"memory": "1Gi"}}},
+        "resources.requests.memory: is more than the limit",
+    ),
     (REDIS, {"networkPolicy": {"redis": {"cidrs": ["redis.internal"]}}}, "/networkPolicy/redis/cidrs/0"),
     (REDIS, {"serviceAccount": {"create": False}}, "serviceAccount.name: is required"),
     (REDIS, {"httpRoute": {"enabled": True}}, "httpRoute.parentRefs: is required"),
