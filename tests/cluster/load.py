@@ -107,7 +107,10 @@ class Load:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
-                    if connection is None or connection[0].at_eof():
+                    if connection and connection[0].at_eof():
+                        connection[1].close()
+                        connection = None
+                    if connection is None:
                         connection = await asyncio.open_connection(*self._caller.address)
                     reply = await self._call(connection, register, turns.number, closes)
             except (OSError, EOFError, TimeoutError) as fault:

@@ -64,7 +64,7 @@ def test_the_console_is_served_through_its_service_over_tls(ask):
     assert status == 200
     assert "default-src 'none'" in fields["Content-Security-Policy"]
     assert "<title>" in page
-    assert ask("/console/app.js")[0] == 200
+    assert ask("/console/console.js")[0] == 200
 
 
 def test_the_console_shows_what_a_control_token_may_see(ask, listeners):
@@ -73,7 +73,7 @@ def test_the_console_shows_what_a_control_token_may_see(ask, listeners):
     assert ask("/v1/whoami", token)[0] == 200
     status, _, body = ask("/v1/orgs/acme/apps", token)
     assert status == 200
-    assert {"blog", "load"} & {each["app"] for each in json.loads(body)["apps"]}
+    assert {"blog", "load"} & {each["app"] for each in json.loads(body)}
 
 
 def test_the_certificate_is_for_no_other_name(ask, listeners):
