@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _explain(failure: CommandFailed, argv: list[str]) -> None:
-    """To people in several lines. The log of a server ends with one line that says why (D343)."""
+    """To people in several lines. The log of a server ends with one line that says why (D233)."""
     if argv[:1] == ["serve"] and not sys.stderr.isatty():
         configure_logging("info")
         log.critical("cannot start", extra={"fields": failure.report})

@@ -40,7 +40,7 @@ class SealedPlaces:
 
     @cached_property
     def _cipher(self) -> "AESGCM":
-        """Loaded for the first place that is sealed or opened: most replicas never do either (D313)."""
+        """Loaded for the first place that is sealed or opened: most replicas never do either (D224)."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
         return AESGCM(self._key)

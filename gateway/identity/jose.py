@@ -1,7 +1,7 @@
 """What PyJWT and cryptography do here: public keys made of their numbers, and signatures verified with them.
 
 Who imports this module does so where it is first needed: the two take 10 MiB and 30 ms to load, and a replica
-that trusts no issuer never needs them (D313).
+that trusts no issuer never needs them (D224).
 """
 
 from collections.abc import Mapping

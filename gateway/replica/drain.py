@@ -20,7 +20,7 @@ Graceful shutdown has four steps (`Drain.run`):
      into its timeout drops what it has read. To tell, the response ends its connection.
 
    Where nobody has scraped since the start, although whoever scrapes would have done so by now, nobody is
-   waited for (D341).
+   waited for (D231).
 
 SIGINT skips the waiting in steps 1 and 4.
 """

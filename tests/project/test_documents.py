@@ -48,8 +48,9 @@ def test_every_page_can_be_found_from_the_index():
     assert {file for file in DOCUMENTS if file not in found} == {index}
 
 
-def test_each_number_of_a_decision_is_used_once():
-    assert len(set(NUMBERS)) == len(NUMBERS) >= 130
+def test_decisions_are_numbered_from_1_without_a_gap():
+    assert sorted(NUMBERS) == list(range(1, len(NUMBERS) + 1))
+    assert len(NUMBERS) >= 130
 
 
 def test_every_decision_that_is_cited_exists():
