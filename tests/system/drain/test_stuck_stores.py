@@ -13,6 +13,7 @@ from tests.support.dynamodb.answers import answer
 from tests.support.link import Link
 from tests.support.load import client_of
 from tests.support.redis import RedisServer
+from tests.support.replicas import until_ready
 from tests.support.wire import read_reply, signed_call, until
 
 EMPTY = answer()
@@ -87,6 +88,7 @@ async def stuck_dynamodb(start_one, grace_seconds: float):
             shutdown={"drain_seconds": 0, "grace_seconds": grace_seconds},
         )
         async with client_of(process) as gateway:
+            await until_ready(gateway)
             await until_served(gateway)
             endpoint.calls.clear()
             endpoint.always("GetItem", EMPTY.late(STUCK_SECONDS))
@@ -99,6 +101,7 @@ async def test_redis_falls_silent_as_the_replica_drains_and_answers_late(start_c
         shutdown={"drain_seconds": 2, "grace_seconds": 5},
     )
     async with client_of(process) as gateway:
+        await until_ready(gateway)
         await until_served(gateway)
         link.hold()
         async with Sent(gateway) as call:
