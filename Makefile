@@ -59,7 +59,7 @@ faults: $(VENV)/.dev redis dynamodb prometheus faketime
 
 # As root: installs packages of Debian where they are missing, builds the rest once. KEEP=1 leaves the cluster until
 # Ctrl-C; BEFORE=commit is what an upgrade starts from; PROOFS=… are arguments of pytest in place of all proofs.
-cluster: $(VENV)/.dev
+cluster: $(VENV)/.dev helm
 	@$(BIN)/python -m tests.cluster $(if $(KEEP),--keep) $(if $(BEFORE),--before $(BEFORE)) $(PROOFS)
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.

@@ -12,6 +12,7 @@ step          what a run says while it works, and how it ends when something is 
 conftest      keeps the proofs out of `make test`, and shares the installation among them
 given         hands the running node to the proofs
 site          the gateway, installed as deploy/README.md says, and what stands beside it
+deployed      its Deployment: pods, rollouts, what the Service leads to
 my_gateway    the operator's own kustomization
 shell         runs the guide's scripts
 manifests     Redis, Prometheus, an ingress, pods that probe

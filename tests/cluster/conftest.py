@@ -28,6 +28,11 @@ else:
         site.install()
         return site
 
+    @pytest.fixture(autouse=True)
+    def _order(site) -> None:
+        """Whatever came before: its rollout has ended, its pods are gone, and nothing leads to them."""
+        site.at_rest()
+
     @pytest.fixture(scope="session")
     def ledgers() -> Ledgers:
         """What clients have counted, by org, app and table: the proof of usage compares it with the bill."""

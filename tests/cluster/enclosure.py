@@ -14,6 +14,9 @@ from pathlib import Path
 from tests.cluster.step import run
 
 CGROUPS = Path("/sys/fs/cgroup")
+SHARES = 4096
+"""Of CPU time, of which any other process of the machine has 1024."""
+
 NODE_ADDRESS = "10.90.0.1"
 METADATA_ADDRESS = "169.254.169.254"
 
@@ -74,6 +77,8 @@ def _hierarchies() -> Iterator[Path]:
 
 def _make(group: Path) -> None:
     group.mkdir()
+    if (group / "cpu.shares").exists():  # otherwise all of it would weigh as much as one other process
+        (group / "cpu.shares").write_text(str(SHARES))
     for name in ("cpuset.cpus", "cpuset.mems"):  # a new group has none, and no process may join it
         if (group / name).exists():
             (group / name).write_text((group.parent / name).read_text())

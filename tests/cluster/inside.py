@@ -23,6 +23,7 @@ PROOFS = (
     "test_policies",
     "test_usage",
     "test_upgrade",
+    "test_chart",
 )
 """In this order: the cluster is one, and what is billed at the end is what all have asked before."""
 

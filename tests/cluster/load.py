@@ -88,6 +88,7 @@ class Load:
         shown.slowest_seconds = max(shown.slowest_seconds, self.slowest_seconds)
 
     async def __aenter__(self) -> Self:
+        self._began = time.monotonic()
         self._tasks = [
             asyncio.create_task(self._run(number, closes)) for number, closes in enumerate(self._kinds)
         ]
@@ -148,4 +149,5 @@ class Load:
 
     def _fail(self, what: str, began: float) -> None:
         self.last_failure = time.monotonic()
-        self.failures.append(f"{what} after {self.last_failure - began:.2f} s")
+        into = self.last_failure - self._began
+        self.failures.append(f"{what} after {self.last_failure - began:.2f} s, {into:.1f} s into the load")

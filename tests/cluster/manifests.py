@@ -9,7 +9,7 @@ from tests.cluster.node.discovery import PORT
 from tests.system.deploy.monitoring import COMPONENT
 
 SERVERS = "localhost/servers:cluster"
-REDIS_URL = "redis://redis.stores.svc.cluster.local:6379/0"
+REDIS_URL = "redis://redis.stores.svc.cluster.local:6379"
 PROMETHEUS = "prometheus"
 SCRAPING = COMPONENT / "scrape.yaml"
 INGRESS_HOST = "ingress.ingress-nginx.svc.cluster.local"
@@ -56,6 +56,8 @@ def redis() -> list[dict[str, Any]]:
     ]
     container = {"name": "redis", "image": SERVERS, "command": command, **_volume("data", "/data")}
     container["readinessProbe"] = {"tcpSocket": {"port": 6379}, "periodSeconds": 1}
+    # without a share of its own it has what all others leave, and its answers are late
+    container["resources"] = {"requests": {"cpu": "500m"}}
     return [
         namespace("stores"),
         deployment("redis", "stores", container, volumes=[{"name": "data", "emptyDir": {}}]),

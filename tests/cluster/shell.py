@@ -1,11 +1,10 @@
-"""Runs scripts of the guide, as somebody would paste them, beside a `deploy` folder and a `kubectl`."""
+"""Runs scripts of the guide, as somebody would paste them, beside a `deploy` folder."""
 
 import os
 import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,14 +14,18 @@ SECONDS = 300.0
 class Shell:
     """`shell(script)` is what it prints. What a script leaves in the background is ended."""
 
-    def __init__(self, folder: Path, kubectl: Sequence[str]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        program = folder / "bin" / "kubectl"
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(f'#!/bin/sh\nexec {shlex.join(kubectl)} "$@"\n')
-        program.chmod(0o755)
-        path = f"{program.parent}:{os.environ['PATH']}"
+        self._programs = folder / "bin"
+        self._programs.mkdir()
+        path = f"{self._programs}:{os.environ['PATH']}"
         self._environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+
+    def offer(self, name: str, *command: str) -> None:
+        """A program by this name, which continues a command."""
+        program = self._programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        program.chmod(0o755)
 
     def __call__(self, script: str, until: str | None = None) -> str:
         """With `until` the script is one that never ends, and is ended when it has printed that.

@@ -5,12 +5,12 @@ import json
 import re
 import shlex
 import shutil
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tests.cluster import manifests, my_gateway
 from tests.cluster.authority import Authority
+from tests.cluster.deployed import Deployed
 from tests.cluster.images import GATEWAY
 from tests.cluster.load import Caller
 from tests.cluster.node.node import Node
@@ -20,34 +20,43 @@ from tests.system.deploy.guide import FIRST_PUT, SCRIPTS, marked
 from tests.system.deploy.installations import DEPLOY
 
 NAMESPACE = "kvs-gateway"
-DEPLOYMENT = "deployment/kvs-gateway"
-PODS = "app.kubernetes.io/name=kvs-gateway"
 ROLE = "arn:aws:iam::123456789012:role/managed-app-{app}"
 NO_LIMIT = "1000000000"
 
 
-class Site:
+class Site(Deployed):
     """`folder` is where the guide is followed: `deploy` and `my-gateway` lie in it."""
 
-    def __init__(self, node: Node) -> None:
-        self.node, self.kubectl = node, node.kubectl
-        self.folder = node.folder / "guide"
+    def __init__(self, node: Node, namespace: str = NAMESPACE, database: int = 0) -> None:
+        """`database` is the number of Redis's that is this site's own."""
+        super().__init__(node.kubectl, namespace)
+        self.node, self._database = node, database
+        self.folder = node.folder / "guide" / namespace
         self._authority = Authority()
         self._has_listeners = False
-        self._kvs = re.search(r"^kvs\(\) \{.*?^\}\n", FIRST_PUT, re.DOTALL | re.MULTILINE)[0]
+        kvs = re.search(r"^kvs\(\) \{.*?^\}\n", FIRST_PUT, re.DOTALL | re.MULTILINE)[0]
+        self._kvs = self.script(kvs)
         self.first_put = ""
 
-    def install(self) -> None:
-        """Steps 2 to 6 of the guide."""
+    def script(self, text: str) -> str:
+        """One of the guide's, for this namespace."""
+        return re.sub(rf"(\bnamespace) {NAMESPACE}\b(?!-)", rf"\1 {self.namespace}", text)
+
+    def prepare(self) -> None:
+        """Step 2 of the guide: the namespace and its Secret."""
         shutil.copytree(DEPLOY, self.folder / "deploy")
-        self.shell = Shell(self.folder, self.kubectl.command)
+        self.shell = Shell(self.folder)
+        self.shell.offer("kubectl", *self.kubectl.command)
+        script = self.script(_script("kubectl create namespace kvs-gateway"))
+        self.shell(re.sub(r"rediss?://[^']*", f"{manifests.REDIS_URL}/{self._database}", script))
+
+    def install(self) -> None:
+        """Steps 2 to 6 of the guide, beside what an operator brings."""
         image = f"{GATEWAY}:now"
         self.kubectl.apply(*manifests.redis(), *manifests.prometheus(), *manifests.ingress(image))
         self.rolled_out("stores", "redis")
         self.rolled_out("monitoring", "prometheus")
-        self.shell(
-            re.sub(r"rediss?://[^']*", manifests.REDIS_URL, _script("kubectl create namespace kvs-gateway"))
-        )
+        self.prepare()
         self.write("now", autoscaling=True)
         self.shell(_script("kubectl apply -k my-gateway "))
         self.shell(marked("autoscaling"))
@@ -63,9 +72,9 @@ class Site:
         self.write("now")
         assert discovery["issuer"] in (self.folder / "my-gateway" / "config.yaml").read_text()
         self.shell("kubectl apply -k my-gateway")
-        self._authority.issue(self.kubectl, NAMESPACE)
+        self._authority.issue(self.kubectl, self.namespace)
         self.rolled_out()
-        self.settled(2)
+        self.with_replicas(2)
         self._kvs = marked("kvs over TLS")
 
     @property
@@ -80,10 +89,14 @@ class Site:
 
     def write(self, image: str, configuration: Mapping[str, Any] | None = None, **options: Any) -> None:
         """`my-gateway` with an image that was loaded; options as there."""
+        options.setdefault("listeners", self._has_listeners)
+        my_gateway.write(self.folder / "my-gateway", self.publish(image), configuration, **options)
+
+    def publish(self, image: str) -> str:
+        """The digest by which the operator's registry has it."""
         digest = self.node.digest(f"{GATEWAY}:{image}")
         self.node.name(f"{GATEWAY}:{image}", f"{my_gateway.IMAGE}@{digest}")
-        options.setdefault("listeners", self._has_listeners)
-        my_gateway.write(self.folder / "my-gateway", digest, configuration, **options)
+        return digest
 
     def apply(self) -> None:
         """`my-gateway`."""
@@ -106,59 +119,10 @@ class Site:
         made = self.kvs("tables", "create", *named, "--name", table)
         issued = self.kvs("credentials", "issue", "--role", ROLE.format(app=app))
         signer = Signer(issued["AccessKeyId"], issued["SecretAccessKey"], issued["SessionToken"])
-        address = (self.service_address(NAMESPACE, "kvs-gateway"), 80)
+        address = (self.service_address(self.namespace, "kvs-gateway"), 80)
         caller = Caller(my_gateway.HOST, address, made["token"], signer)
         self.until(lambda: all(caller.is_known_at(pod["status"]["podIP"]) for pod in self.pods()))
         return caller
-
-    def service_address(self, namespace: str, name: str) -> str:
-        return self.kubectl.get("--namespace", namespace, "service", name)["spec"]["clusterIP"]
-
-    def all_pods(self) -> list[dict[str, Any]]:
-        """The gateway's."""
-        return self.here_get("pods", f"--selector={PODS}")
-
-    def pods(self) -> list[dict[str, Any]]:
-        """Those of them that are not being deleted."""
-        return [pod for pod in self.all_pods() if "deletionTimestamp" not in pod["metadata"]]
-
-    def here(self, *arguments: str, **options: str) -> str:
-        """kubectl in the gateway's namespace."""
-        return self.kubectl("--namespace", NAMESPACE, *arguments, **options)
-
-    def here_get(self, *arguments: str) -> Any:
-        return self.kubectl.get("--namespace", NAMESPACE, *arguments)
-
-    def rolled_out(self, namespace: str = NAMESPACE, name: str = "kvs-gateway") -> None:
-        place = ("--namespace", namespace, f"deployment/{name}")
-        self.kubectl("rollout", "status", *place, "--timeout=180s")
-
-    def with_replicas(self, replicas: int) -> None:
-        """So many, and no autoscaler that changes their number."""
-        self.here("delete", "horizontalpodautoscaler", "kvs-gateway", "--ignore-not-found")
-        self.here("scale", DEPLOYMENT, f"--replicas={replicas}")
-        self.settled(replicas)
-
-    def settled(self, replicas: int) -> None:
-        """Until so many are there and ready, and none is on its way out."""
-
-        def is_so() -> bool:
-            pods = self.all_pods()
-            return len(pods) == replicas and all(map(is_ready, pods))
-
-        self.until(is_so)
-
-    def until(self, condition: Callable[[], bool], seconds: float = 180.0) -> None:
-        """What the API server tells is asked twice a second."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, self.here("get", "pods,events")
-            time.sleep(0.5)
-
-
-def is_ready(pod: Mapping[str, Any]) -> bool:
-    conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", [])}
-    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 
 
 def _script(beginning: str) -> str:

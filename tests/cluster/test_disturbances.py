@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from tests.cluster.deployed import DEPLOYMENT, PODS, is_ready
 from tests.cluster.load import Load
-from tests.cluster.site import DEPLOYMENT, NAMESPACE, PODS, is_ready
+from tests.cluster.site import NAMESPACE
 
 LEAST_ANSWERED = 1_000
 LEAST_REPLICAS = 3
@@ -158,16 +159,17 @@ async def test_without_pre_stop_and_drain_requests_fail(site, shown):
     caller = site.caller("control", "entries")
     site.write("now", {"shutdown": {"drain_seconds": 0, "grace_seconds": 0}}, patches=[WITHOUT_PRE_STOP])
     site.apply()
-    failed = 0
-    for attempt in range(CONTROLS):
-        async with Load(caller, name=f"control {attempt}") as load:
-            await asyncio.to_thread(restart, site)
-            await asyncio.to_thread(site.settled, 2)
-        load.show(shown)
-        failed += len(load.failures)
-        if failed:
-            break
-    site.write("now")
-    site.apply()
-    assert failed
+    site.settled(2)
+    try:
+        for attempt in range(CONTROLS):
+            async with Load(caller, name=f"control {attempt}") as load:
+                await asyncio.to_thread(restart, site)
+                await asyncio.to_thread(site.settled, 2)
+            load.show(shown)
+            if load.failures:
+                break
+    finally:
+        site.write("now")
+        site.apply()
+    assert load.failures
     assert load.wrong == []

@@ -10,8 +10,8 @@ from urllib.request import urlopen
 import pytest
 
 from tests.cluster import processes
+from tests.cluster.deployed import is_ready
 from tests.cluster.images import GATEWAY
-from tests.cluster.site import is_ready
 from tests.system.deploy.guide import SCRIPTS
 
 MIB = 2**20

@@ -38,7 +38,7 @@ ENTRIES = 200
 
 @pytest.fixture(scope="module")
 def engine(site):
-    """DynamoDB, as ministack does it, on the node."""
+    """DynamoDB, as ministack does it, on the node; after it the gateway is on Redis again, and new."""
     environment = {
         **os.environ,
         "BIND_HOST": NODE_ADDRESS,
@@ -56,6 +56,7 @@ def engine(site):
         )
     site.until(_answers)
     yield
+    install(site, "now", "Redis")
     process.kill()
     process.wait()
 

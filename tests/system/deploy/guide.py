@@ -9,9 +9,9 @@ SCRIPTS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
 KUSTOMIZATION, WITH_LISTENERS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
 
 
-def marked(name: str) -> str:
+def marked(name: str, text: str = GUIDE) -> str:
     """The scripts between two marks."""
-    part = re.search(rf"<!-- {name} -->(.*?)<!-- end of {name} -->", GUIDE, re.DOTALL)[1]
+    part = re.search(rf"<!-- {name} -->(.*?)<!-- end of {name} -->", text, re.DOTALL)[1]
     return "".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL))
 
 

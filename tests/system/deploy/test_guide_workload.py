@@ -37,7 +37,8 @@ case "$*" in
     *" get secret kvs-gateway-credentials-tls --output "*) base64 < "$CLUSTER/run-tls-credentials/ca.crt" ;;
     *" create configmap kvs-gateway-authority --from-file=ca.crt") cp ca.crt "$CLUSTER/authority" ;;
     "--namespace blog apply -f -") cat > "$CLUSTER/secret" ;;
-    "apply -k deploy/examples/workload" | "--namespace blog logs deployment/blog --follow") ;;
+    "apply -k deploy/examples/workload" | "--namespace blog rollout status deployment/blog "*) ;;
+    "--namespace blog logs deployment/blog --follow") ;;
     *" exec deploy/kvs-gateway -- "*) while test "$1" != --; do shift; done; shift; exec "$@" ;;
     *) echo "not expected: $*" >&2; exit 1 ;;
 esac

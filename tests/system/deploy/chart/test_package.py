@@ -7,19 +7,17 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.project.chart import CHART
 from tests.support.config import merged
 from tests.support.helm import render, run
+from tests.system.deploy.chart.guide import GUIDE, MORE_VALUES, VALUES
 from tests.system.deploy.chart.releases import values_of
 from tests.system.deploy.installations import LISTENERS, OVERLAYS, Installation
 from tests.system.deploy.mounts import mount_rendered
 from tests.system.deploy.policy.manifests import Manifests
 from tests.system.deploy.test_configurations import check
 
-GUIDE = (CHART / "README.md").read_text()
-VALUES, MORE_VALUES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)]
 ALL = Installation("redis", ("monitoring", "autoscaling", *LISTENERS))
 LEFT_OUT = {"monitoring/kustomization.yaml", "monitoring/scrape.yaml"}
 
