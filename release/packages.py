@@ -19,8 +19,7 @@ def build_packages(commit: Commit, source: Path, target: Path) -> None:
         _python(project, target, commit.epoch)
     run("npm", "pack", "--silent", "--pack-destination", target, folder=source / "clients/javascript")
     _go(commit, source / "clients/go", target / "go" / GO_MODULE / "@v")
-    if (source / CHART).exists():
-        _chart(source / CHART, target, commit.epoch)
+    _chart(source / CHART, target, commit.epoch)
 
 
 def _python(project: Path, target: Path, epoch: int) -> None:

@@ -9,6 +9,8 @@ from gateway.config.settings import CredentialSettings, Settings, TrustedProxySe
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.domain.rules import BEARER_TOKEN, is_repetitive
 
+IS_REPETITIVE = "repeats a few characters over and over"
+
 _PATH = "signature.credentials"
 _PROXY = f"{_PATH}.trusted_proxy"
 
@@ -50,9 +52,9 @@ def check_callers(settings: Settings, problems: Problems) -> None:
             problems.add(f"{_PATH}.static[{index}].role", "is not one of signature.approved_roles")
     for index in repeats([credential.access_key_id for credential in credentials.static]):
         problems.add(f"{_PATH}.static[{index}].access_key_id", "is given more than once")
-    for path, secret in _secrets(credentials):
+    for path, secret in secrets_of(credentials):
         if is_repetitive(secret):
-            problems.add(path, "repeats a few characters over and over")
+            problems.add(path, IS_REPETITIVE)
     _check_networks(settings.signature.denied_networks, "signature.denied_networks", problems)
     if credentials.trusted_proxy is not None:
         _check_headers(credentials.trusted_proxy, problems)
@@ -60,8 +62,8 @@ def check_callers(settings: Settings, problems: Problems) -> None:
         _check_accounts(settings.signature.approved_roles, problems)
 
 
-def _secrets(credentials: CredentialSettings) -> Iterator[tuple[str, str]]:
-    """All that signatures and proxies are proved by, with their paths."""
+def secrets_of(credentials: CredentialSettings) -> Iterator[tuple[str, str]]:
+    """All that callers and proxies prove themselves by, or are given credentials with; with their paths."""
     for index, credential in enumerate(credentials.static):
         yield f"{_PATH}.static[{index}].secret_access_key", credential.secret_access_key
     for index, key in enumerate(credentials.session.master_keys if credentials.session else ()):

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 
 from msgspec import Struct
 
+from gateway.config.callers import IS_REPETITIVE
 from gateway.config.problems import Problems
 from gateway.config.settings import DeclaredTable, Settings
 from gateway.domain.rules import SECRET_CHARACTERS, is_repetitive
@@ -29,7 +30,6 @@ _PUBLISHED_SHA256 = frozenset(sha256(secret.encode()).hexdigest() for secret in 
 _IS_PUBLISHED = "is a published development value, for loopback listeners only"
 _IS_FETCHED_IN_THE_CLEAR = "is fetched in the clear, and others could send keys of their own"
 _IS_SHORT = f"is shorter than {SECRET_CHARACTERS} characters"
-_IS_REPETITIVE = "repeats a few characters over and over"
 
 
 class Danger(Struct, frozen=True):
@@ -140,4 +140,4 @@ def _of_token(token: str, path: str) -> Iterator[tuple[str, str]]:
     if len(token) < SECRET_CHARACTERS:
         yield path, _IS_SHORT
     elif is_repetitive(token):
-        yield path, _IS_REPETITIVE
+        yield path, IS_REPETITIVE

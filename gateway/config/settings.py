@@ -206,13 +206,6 @@ class CredentialSettings(Section, frozen=True):
     session: SessionSettings | None = None
     trusted_proxy: TrustedProxySettings | None = None
 
-    @property
-    def secrets(self) -> list[str]:
-        """All that callers and proxies prove themselves by, or are given credentials with."""
-        static = [credential.secret_access_key for credential in self.static]
-        master_keys = self.session.master_keys if self.session else []
-        return [*static, *master_keys, *(self.trusted_proxy.secrets if self.trusted_proxy else [])]
-
 
 class SignatureSettings(Section, frozen=True):
     mode: Literal["required", "off"] = "required"

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from gateway.controlplane.sign_in import SignIn
-from gateway.domain.answers import Answer, refuse
+from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import MethodNotAllowed, NotFound, Refusal
 from gateway.http.messages import Handler, Request, Response
 
@@ -41,9 +41,6 @@ _GUARDS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
-
-NOT_STORED = ("Cache-Control", "no-store")
-"""Of every answer that holds data."""
 
 
 class ConsoleFile(Struct, frozen=True):
@@ -112,14 +109,13 @@ class PublicHandler:
             answered = answer()
         except Refusal as refusal:
             self.counted[action, "refused"] += 1
-            refused = refuse(refusal)
-            return self._guard(msgspec.structs.replace(refused, fields=(*refused.fields, NOT_STORED)))
+            return self._guard(refuse(refusal).with_fields(NOT_STORED))
         self.counted[action, "done"] += 1
         return self._guard(answered)
 
     def _guard(self, answer: Answer) -> Response:
         policy = ("Content-Security-Policy", content_security_policy(self.sign_in.origins))
-        return Response(msgspec.structs.replace(answer, fields=(*answer.fields, policy, *_GUARDS)))
+        return Response(answer.with_fields(policy, *_GUARDS))
 
     def _tell_issuers(self, request: Request) -> Answer:
         if request.method != "GET":

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 
 import msgspec
-from msgspec.structs import replace
 
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
@@ -17,9 +16,8 @@ from gateway.controlplane.calls import (
     parse_environment,
     parse_object,
 )
-from gateway.controlplane.console import NOT_STORED
 from gateway.directory.corrupt import CorruptRecord
-from gateway.domain.answers import Answer, refuse
+from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import (
     AppUnreadable,
     AuthUnavailable,
@@ -89,7 +87,7 @@ class ControlHandler:
             asked.refuse(InternalError())
         finally:
             self._account(request, asked)
-        return Response(replace(asked.answer, fields=(*asked.answer.fields, NOT_STORED)))
+        return Response(asked.answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, asked: "_Asked") -> Answer:
         asked.caller = caller = await self._authenticate(request.headers)

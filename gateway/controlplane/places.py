@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from gateway.config.callers import secrets_of
 from gateway.config.settings import Settings
 from gateway.domain.errors import InvalidField
 
@@ -26,7 +27,8 @@ def places_of(settings: Settings) -> "SealedPlaces":
 
     Without a secret whoever knows the file could make the key: then it is made up, and good here alone.
     """
-    secrets = [bearer.token for bearer in settings.control.bearers] + settings.signature.credentials.secrets
+    secrets = [bearer.token for bearer in settings.control.bearers]
+    secrets += [secret for _, secret in secrets_of(settings.signature.credentials)]
     if not secrets:
         return SealedPlaces(token_bytes(_KEY_BYTES))
     return SealedPlaces(sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest())

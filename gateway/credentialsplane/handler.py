@@ -5,12 +5,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from gateway.credentials.session import IssuedSession
 from gateway.credentialsplane.arrivals import Arrivals
 from gateway.credentialsplane.workloads import Workload
-from gateway.domain.answers import Answer, refuse
+from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import (
     InternalError,
     MethodNotAllowed,
@@ -29,8 +27,6 @@ REFUSAL_LINES_PER_SECOND = 20
 
 OTHER = "other"
 """The form of a request for nothing that there is."""
-
-_UNSTORED = ("Cache-Control", "no-store")
 
 
 class Form(Protocol):
@@ -94,7 +90,7 @@ class CredentialsHandler:
             answer = refuse(InternalError()) if form is None else form.refuse(InternalError(), request)
         finally:
             self._account(request, OTHER if form is None else form.name, asked)
-        return Response(replace(answer, fields=(*answer.fields, _UNSTORED)))
+        return Response(answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, form: Form | None, asked: Asked) -> Answer:
         retry_after_seconds = self._arrivals.admit(request.peer)

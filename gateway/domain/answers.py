@@ -23,6 +23,13 @@ class Answer(Struct, frozen=True, gc=False):
     fields: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
 
+    def with_fields(self, *fields: tuple[str, str]) -> "Answer":
+        """The same with these behind its own."""
+        return replace(self, fields=(*self.fields, *fields))
+
+
+NOT_STORED = ("Cache-Control", "no-store")
+"""Of every answer that holds data of the control plane, or credentials."""
 
 _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 

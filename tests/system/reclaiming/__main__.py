@@ -6,14 +6,15 @@ falls on both kinds alike. A line of JSON is printed: all windows in order, with
 """
 
 import asyncio
-import json
 import os
 import signal
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import msgspec
+
+from benchmarks.figures import Window
 from tests.support.gateway import Gateway
 from tests.support.redis import RedisServer
 from tests.system.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
@@ -21,18 +22,6 @@ from tests.system.reclaiming.crowded import delete_tables, gateways_on, latencie
 TABLES = 20
 _SECONDS = 4.0
 _SETTLING_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Window:
-    """`scanned`: keys that were looked at in a second."""
-
-    has_walk: bool
-    calls: int
-    p50_ms: float
-    p99_ms: float
-    scanned: float
-    load: float
 
 
 async def measure(keys: int, pairs: int) -> list[Window]:
@@ -72,4 +61,4 @@ async def _window(called: Gateway, walking: Gateway) -> Window:
 
 if __name__ == "__main__":
     amounts = [int(each) for each in [*sys.argv[1:], "10000000", "20"][:2]]
-    print(json.dumps([asdict(each) for each in asyncio.run(measure(*amounts))]))
+    print(msgspec.json.encode(asyncio.run(measure(*amounts))).decode())

@@ -43,7 +43,8 @@ def test_everything_that_is_published_is_there(dist):
     assert files >= {
         *(WHEEL, f"kvs_gateway-{__version__}.tar.gz", f"kvs_gateway-{__version__}.cdx.json"),
         *(f"kvs_client-{__version__}-py3-none-any.whl", f"kvs_client-{__version__}.tar.gz"),
-        *(f"kvs-client-{__version__}.tgz", f"{GO}.zip", f"{GO}.mod", f"{GO}.info", "SHA256SUMS"),
+        *(f"kvs-client-{__version__}.tgz", f"kvs-gateway-{__version__}.tgz"),
+        *(f"{GO}.zip", f"{GO}.mod", f"{GO}.info", "SHA256SUMS"),
     }
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=dist, check=True)
     assert len((dist / "SHA256SUMS").read_text().splitlines()) == len(files) - 1
