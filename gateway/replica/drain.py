@@ -12,8 +12,8 @@ Graceful shutdown has four steps (`Drain.run`):
    closes, so new handshakes are first kept off it (`gateway.http.handover`).
 3. Calls in flight finish; what has not when `grace_seconds` are over is answered 503 `shutting_down`.
 4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays until the
-   tenant series were scraped once more, by every server that did so before: as often from each address as it
-   had connections open on which it had scraped when the drain began (D155). A scrape counts
+   tenant series were scraped once more, by every server that did so before: on each connection on which they
+   had been scraped when the drain began, or on a new one from there if that one has ended (D155). A scrape counts
    - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
      on a connection whose head was on its way, begins the wait anew;
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
@@ -27,8 +27,7 @@ SIGINT skips the waiting in steps 1 and 4.
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -58,15 +57,22 @@ class CallsInFlight(set[Task]):
 
 
 class LastScrapes(asyncio.Event):
-    """Set when each address has read as many scrapes as `wanted` says; when any has if it names none."""
+    """Set when whoever scraped on a connection of `wanted` has scraped again; when anybody has if it is empty.
 
-    def __init__(self, wanted: Counter[str]) -> None:
+    `wanted` has the addresses of the peers. A server keeps its connection from scrape to scrape, until that is
+    ended here; so who comes on a new one is one whose connection has ended.
+    """
+
+    def __init__(self, wanted: Mapping[Task, str]) -> None:
         super().__init__()
-        self._missing = wanted.copy()
+        self._missing = dict(wanted)
 
-    def was_read(self, peer: str) -> None:
+    def was_read(self, peer: str, connection: Task) -> None:
         """A scrape was read to its end."""
-        self._missing -= Counter([peer])
+        if connection not in self._missing:
+            ended = (each for each, other in self._missing.items() if other == peer and each.done())
+            connection = next(ended, connection)
+        self._missing.pop(connection, None)
         if not self._missing:
             self.set()
 
@@ -88,7 +94,7 @@ class Drain:
         self._idle = asyncio.Event()
         self._scrapers: dict[Task, str] = {}
         """Connections on which the tenant series were scraped, and the addresses of their peers."""
-        self._wanted: Counter[str] = Counter()
+        self._wanted: dict[Task, str] = {}
         self._scraped = LastScrapes(self._wanted)
         self.calls = CallsInFlight(self._note_idle)
 
@@ -100,7 +106,7 @@ class Drain:
         """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
         self._was_scraped = True
         if self._is_draining:
-            return partial(self._scraped.was_read, peer)
+            return partial(self._scraped.was_read, peer, connection)
         if connection not in self._scrapers:
             self._scrapers[connection] = peer
             connection.add_done_callback(self._scrapers.pop)
@@ -131,7 +137,7 @@ class Drain:
         """Be draining from now on."""
         log.info("draining")
         self._is_draining = True
-        self._wanted = Counter(self._scrapers.values())
+        self._wanted = self._scrapers.copy()
         self._note_idle()
 
     def stop_calls(self) -> None:

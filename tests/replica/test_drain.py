@@ -172,6 +172,35 @@ def test_every_server_that_scraped_before_is_waited_for(start):
         assert gateway.wait() == 0
 
 
+def test_a_server_that_scrapes_more_often_is_not_taken_for_another_at_its_address(start):
+    gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["ops"]) as often, Connection(gateway.urls["ops"]) as seldom:
+        for server in (often, seldom):
+            server.ask("/metrics/usage")
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: not is_listening(gateway.urls["data"]))
+        often.ask("/metrics/usage")
+        for _ in range(3):
+            _scrape(gateway)
+        time.sleep(0.3)
+        assert gateway.process.poll() is None
+        seldom.ask("/metrics/usage")
+        assert gateway.wait() == 0
+
+
+def test_a_server_that_comes_on_a_new_connection_is_the_one_whose_connection_has_ended(start):
+    gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["ops"]) as stays:
+        with Connection(gateway.urls["ops"]) as leaves:
+            for server in (stays, leaves):
+                server.ask("/metrics/usage")
+            gateway.signal(signal.SIGTERM)
+            assert _until(lambda: not is_listening(gateway.urls["data"]))
+        _scrape(gateway)
+        stays.ask("/metrics/usage")
+        assert gateway.wait() == 0
+
+
 def test_a_server_that_is_gone_is_not_waited_for(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as stays:
