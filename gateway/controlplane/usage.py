@@ -1,6 +1,8 @@
 """The usage of an app over HTTP, where a Prometheus is configured. Paths and fields are contract."""
 
 import asyncio
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -19,7 +21,7 @@ from gateway.domain.answers import iso_instant
 from gateway.domain.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.domain.model import UsageOutcome
 from gateway.domain.rules import TableName
-from gateway.http.querying import post_form
+from gateway.http.asking import NoAnswer, TooLongAnswer, ask
 
 _DEADLINE_SECONDS = 5.0
 _FRESH_SECONDS = 10
@@ -83,10 +85,9 @@ class UsageCalls:
 
     async def _ask(self, prometheus: str, question: _Question, app: AppRecord) -> bytes:
         now_seconds = self._clock.wall_ms() // 1000
-        base = prometheus.rstrip("/") + "/api/v1/"
         span = RANGES[question.range]
         figures = await read_figures(
-            lambda path, form: post_form(base + path, form, most_bytes=MOST_BYTES),
+            partial(_query, prometheus.rstrip("/") + "/api/v1/"),
             question.labels,
             span,
             now_seconds,
@@ -126,6 +127,16 @@ class UsageCalls:
             "deleted_tables": [_totals(name, figures) for name in sorted(figures.tables - limits.keys())],
             "refusals": figures.refusals and {code: round(n) for code, n in sorted(figures.refusals.items())},
         }
+
+
+async def _query(base: str, path: str, form: Mapping[str, str]) -> bytes:
+    """What Prometheus answers. Raises UsageUnavailable."""
+    try:
+        return await ask(base + path, form, most_bytes=MOST_BYTES)
+    except TooLongAnswer as fault:
+        raise UsageUnavailable(f"Prometheus {fault}; ask for one table, ?table=") from None
+    except NoAnswer as fault:
+        raise UsageUnavailable(f"Prometheus {fault}") from None
 
 
 def _totals(name: str, figures: Figures) -> dict[str, Any]:

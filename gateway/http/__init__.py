@@ -10,7 +10,7 @@ handshake     a connection before its TLS handshake is over
 places        who may stay connected, and who loses its place to a new connection
 service       what all connections of one listener share, and how many there may be
 listener      a listening socket: opened, closed to new connections, closed for good
+asking        a request of ours to a server that answers in JSON
 fetching      what lies at a URL or in a file that others write to
-querying    a form to a server that answers in JSON
 handover      leaving a port to the replicas that share it
 """

@@ -4,14 +4,12 @@ import asyncio
 import os
 import stat
 
-import aiohttp
-
 from gateway.config.settings import is_url
+from gateway.http.asking import NoAnswer, ask
 from gateway.identity.issuer_keys import FetchFailed
 from gateway.identity.keys import MOST_BYTES
 
 _SECONDS = 10.0
-_FIELDS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 async def fetch_keys(place: str) -> bytes:
@@ -19,29 +17,12 @@ async def fetch_keys(place: str) -> bytes:
     if not is_url(place):
         return await asyncio.to_thread(_read, place)
     try:
-        return await _get(place)
-    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        raise FetchFailed(type(error).__name__) from None
-
-
-async def _get(url: str) -> bytes:
-    """No redirection is followed, no proxy asked, nothing decompressed."""
-    body = bytearray()
-    async with (
-        aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=_SECONDS),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-        ) as session,
-        session.get(url, allow_redirects=False, headers=_FIELDS) as response,
-    ):
-        if response.status != 200:
-            raise FetchFailed(f"the answer is {response.status}")
-        async for chunk in response.content.iter_any():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                raise FetchFailed(f"the answer has more than {MOST_BYTES} bytes")
-    return bytes(body)
+        async with asyncio.timeout(_SECONDS):
+            return await ask(place, most_bytes=MOST_BYTES)
+    except NoAnswer as fault:
+        raise FetchFailed(f"the server {fault}") from None
+    except TimeoutError:
+        raise FetchFailed(f"the server does not answer within {_SECONDS:.0f} s") from None
 
 
 def _read(file: str) -> bytes:

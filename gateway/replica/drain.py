@@ -13,7 +13,7 @@ Graceful shutdown has four steps (`Drain.run`):
 3. Calls in flight finish; what has not when `grace_seconds` are over is answered 503 `shutting_down`.
 4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays until the
    tenant series were scraped once more, by every server that did so before: on each connection on which they
-   had been scraped when the drain began, or on a new one from there if that one has ended (D155). A scrape counts
+   had been scraped when the drain began, or on a new one from there if that has ended (D155). A scrape counts
    - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
      on a connection whose head was on its way, begins the wait anew;
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
@@ -57,10 +57,10 @@ class CallsInFlight(set[Task]):
 
 
 class LastScrapes(asyncio.Event):
-    """Set when whoever scraped on a connection of `wanted` has scraped again; when anybody has if it is empty.
+    """Set when each server that is known by a connection has scraped again; if none is known, when any has.
 
-    `wanted` has the addresses of the peers. A server keeps its connection from scrape to scrape, until that is
-    ended here; so who comes on a new one is one whose connection has ended.
+    `wanted` has the addresses of the peers by connection. A server keeps its connection from scrape to scrape
+    until that is ended here; so one that comes on a new connection is one whose own has ended.
     """
 
     def __init__(self, wanted: Mapping[Task, str]) -> None:

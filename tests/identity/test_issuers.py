@@ -85,7 +85,7 @@ async def test_of_100_mb_a_bounded_part_is_read(keys, issuer, caplog):
     issuer.misbehave = "100 MB"
     await keys.refresh()
     (line,) = [record.fields for record in caplog.records if record.name == "kvs.identity"]
-    assert line["problem"] == f"the answer has more than {MOST_BYTES} bytes"
+    assert line["problem"] == f"the server answers with more than {MOST_BYTES} bytes"
 
 
 STRANGE = [b"", b"{}", b"[]", b"null", b'{"keys": {}}', b'{"keys": 1}', b"\xff", b"[" * 5000, b"<html>"]
