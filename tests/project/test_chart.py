@@ -63,7 +63,7 @@ def _names(values, schema, path=""):
 @pytest.mark.parametrize("file", GOOD, ids=lambda file: file.stem)
 def test_a_good_configuration_fits_the_schema_but_for_listeners_and_written_secrets(file):
     for mistake in VALIDATOR.iter_errors({"store": BASE["store"]} | yaml.safe_load(file.read_text())):
-        assert {"listen", "url", *SECRETS} & set(mistake.absolute_path), mistake.message
+        assert {"listen", "url", "headers", *SECRETS} & set(mistake.absolute_path), mistake.message
 
 
 @pytest.mark.parametrize(("changes", "words"), WRONG, ids=[str(changes)[:60] for changes, _ in WRONG])

@@ -6,6 +6,7 @@
     (include "kvs-gateway.checks.listeners" . | fromYamlArray)
     (include "kvs-gateway.checks.configuration" . | fromYamlArray)
     (include "kvs-gateway.checks.labels" . | fromYamlArray)
+    (include "kvs-gateway.checks.variables" . | fromYamlArray)
     (include "kvs-gateway.checks.routes" . | fromYamlArray) }}
 {{- with $wrong }}{{ fail (printf "\n\n- %s\n" (join "\n- " .)) }}{{ end }}
 {{- end }}
@@ -26,6 +27,10 @@
 {{- if eq .Values.config.store.kind "memory" }}
 {{- if ne (int .Values.replicas) 1 }}{{ $wrong = append $wrong "replicas: each would be a memory store of its own; set 1" }}{{ end }}
 {{- if .Values.autoscaling.enabled }}{{ $wrong = append $wrong "autoscaling.enabled: each replica would be a memory store of its own" }}{{ end }}
+{{- end }}
+{{- $counters := .Values.config.counters | default dict }}
+{{- if and (eq "memory" (toString $counters.kind)) (or (ne (int .Values.replicas) 1) .Values.autoscaling.enabled) }}
+{{- $wrong = append $wrong "config.counters.kind: is memory, and each replica would grant the whole rate limit" }}
 {{- end }}
 {{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
 {{- $wrong = append $wrong "autoscaling.minReplicas: is more than autoscaling.maxReplicas" }}
@@ -105,6 +110,17 @@
 {{- range $value := list "commonLabels" "podLabels" }}
 {{- range $label, $_ := index $.Values $value }}
 {{- if hasKey $own $label }}{{ $wrong = append $wrong (printf "%s: %s is the chart's" $value $label) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- toYaml $wrong }}
+{{- end }}
+
+{{- define "kvs-gateway.checks.variables" -}}
+{{- $wrong := list }}
+{{- range $index, $variable := .Values.extraEnv }}
+{{- $isSecret := regexMatch "(?i)(token|secret|password|passwd|credentials?|_key)$" $variable.name }}
+{{- if and $isSecret $variable.value }}
+{{- $wrong = append $wrong (printf "extraEnv[%d].value: is written down, and %s is a secret; use valueFrom" $index $variable.name) }}
 {{- end }}
 {{- end }}
 {{- toYaml $wrong }}

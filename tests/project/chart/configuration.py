@@ -20,6 +20,16 @@ _VARIABLES = r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+"
 SECRET = rf"^{_VARIABLES}$|^file:/"
 """Nothing beside the names of variables, and no default of theirs."""
 WRITTEN_BY_THE_CHART = {"host", "port", "reuse_port"}
+_SECRET_HEADER = rf"^([A-Za-z]+ )?{_VARIABLES}$|^file:/"
+"""After the name of a scheme, `Bearer ${TOKEN}`."""
+_SECRET_HEADERS = {
+    "patternProperties": {
+        "(?i)(authorization|cookie|key|token|secret|password)": {
+            "type": ["string"],
+            "pattern": _SECRET_HEADER,
+        }
+    }
+}
 SECRETS = {"token", "tokens", "secret_access_key", "master_keys", "secret", "password"}
 _REDIS = r"^rediss?(\+sentinel|\+cluster)?://"
 _URL_WITHOUT_PASSWORD = rf"{_REDIS}([^:@]*:{_VARIABLES}@)?[^@]*$|^\$\{{[^@]*$|^file:/"
@@ -77,7 +87,8 @@ def _of_kind(kind: Any, name: str) -> Schema:
     if get_origin(bare) is dict:
         key, value = get_args(bare)
         pattern = {"pattern": _translated(get_args(key)[1].pattern)}
-        return {"type": "object", "propertyNames": pattern, "additionalProperties": _of(value)}
+        others = {"propertyNames": pattern, "additionalProperties": _of(value)}
+        return {"type": "object", **others, **(_SECRET_HEADERS if name == "headers" else {})}
     if get_origin(bare) is Literal:
         return _of_words(get_args(bare))
     return _of_section(bare) if _is_section(bare) else _of_scalar(bare, limits, name)
@@ -108,6 +119,7 @@ def _of_tagged(kinds: list[type[Struct]]) -> Schema:
     schema: Schema = {"type": "object", "required": [tag], "properties": {tag: {"enum": values}}, "allOf": []}
     for kind, value in zip(kinds, values, strict=True):
         then = _of_section(kind)
+        del then["type"]  # null has no tag, and would be an object with any
         then["properties"] = {tag: {}, **then["properties"]}
         has_tag = {"required": [tag], "properties": {tag: {"const": value}}}
         schema["allOf"].append({"if": has_tag, "then": then})

@@ -5,6 +5,7 @@ import re
 import shutil
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,8 +91,9 @@ def notes(tmp_path):
     template = '{{ define "notes" }}' + text + '{{ end }}notes: {{ include "notes" . | quote }}'
     (chart / "templates/notes.yaml").write_text(template)
 
-    def rendered_for(installation: Installation) -> str:
-        (document,) = render(chart, values_of(installation), "--show-only", "templates/notes.yaml")
+    def rendered_for(installation: Installation, **changes: Any) -> str:
+        values = merged(values_of(installation), changes)
+        (document,) = render(chart, values, "--show-only", "templates/notes.yaml")
         return document["notes"]
 
     return rendered_for
@@ -105,6 +107,14 @@ def test_the_notes_warn_of_the_memory_store(notes):
 def test_the_notes_warn_of_an_open_ops_port(notes):
     assert "reaches the ops port" in notes(Installation("memory"))
     assert "reaches the ops port" not in notes(Installation("memory", ("network-policy",)))
+
+
+def test_the_notes_warn_of_tokens_in_the_clear(notes):
+    balanced = {"type": "LoadBalancer"}
+    assert "in the clear" in notes(Installation("redis"), service=balanced)
+    tls = {"listen": {"data": {"tls": {"certificate": "/tls/tls.crt", "key": "/tls/tls.key"}}}}
+    encrypted = tls | {"edge": {"max_connections": 100}}
+    assert "in the clear" not in notes(Installation("redis"), service=balanced, config=encrypted)
 
 
 def test_the_notes_name_what_was_installed(notes):

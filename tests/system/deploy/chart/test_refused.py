@@ -52,6 +52,10 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     ),
     (REDIS, {"config": {"store": {"url": "redis://:password@${HOST}:6379/0"}}}, "/config/store/url"),
     (REDIS, {"config": {"store": {"url": "https://redis.internal"}}}, "/config/store/url"),
+    (REDIS, {"config": {"tracing": {"headers": {"Authorization": "Basic a2V5"}}}}, "/tracing/headers/Auth"),
+    (REDIS, {"config": {"tracing": {"headers": {"X-Api-Key": "key"}}}}, "/config/tracing/headers/X-Api-Key"),
+    (REDIS, {"config": {"counters": {"kind": "memory"}}}, "config.counters.kind: is memory"),
+    (REDIS, {"extraEnv": [{"name": "REDIS_PASSWORD", "value": "sesame"}]}, "extraEnv[0].value: is written"),
     (REDIS, {"config": {"edge": {"max_connections": 0}}}, "/config/edge/max_connections"),
     (REDIS, {"config": {"edge": {"max_connections": "${MOST}"}}}, "/config/edge/max_connections"),
     (

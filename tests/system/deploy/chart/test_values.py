@@ -36,6 +36,23 @@ def test_secrets_may_come_from_variables():
     assert Manifests(rendered(REDIS, config=config)).config["control"] == config["control"]
 
 
+def test_what_only_looks_like_a_secret_may_be_written():
+    headers = {"Authorization": "Bearer ${OTLP_TOKEN}", "X-Scope-OrgID": "platform"}
+    from_secret = {"secretKeyRef": {"name": "otlp", "key": "token"}}
+    variables = [
+        {"name": "OTLP_TOKEN", "valueFrom": from_secret},
+        {"name": "AWS_WEB_IDENTITY_TOKEN_FILE", "value": "/var/run/token"},
+    ]
+    manifests = Manifests(rendered(REDIS, config={"tracing": {"headers": headers}}, extraEnv=variables))
+    assert manifests.config["tracing"]["headers"] == headers
+    assert [each for each in manifests.container["env"] if each in variables] == variables
+
+
+def test_sections_may_be_null():
+    empty = {"counters": None, "tracing": None}
+    assert Manifests(rendered(REDIS, config=empty, extraEnv=None)).config.get("counters") is None
+
+
 def test_two_releases_in_one_namespace_have_nothing_in_common():
     names, selectors = [], []
     for release in ("kvs-gateway", "kvs-gateway-blue"):
