@@ -144,8 +144,8 @@ class RecordStore(Protocol):
     async def changes(self, position: str | None) -> Changes:
         """What was swapped since `position`, which an earlier answer gave.
 
-        Incomplete, and without names, if the position is None or the feed does not have it any more. Whoever
-        has not asked for an hour begins anew.
+        Incomplete, and without names, if the position is None or the feed does not have it any more. A reader
+        that has not asked for an hour begins anew.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Runs the tests of a tier again and again beside busy loops, and lists what failed.
+"""Runs the tests of a tier again and again beside busy loops, with new random inputs, and lists what failed.
 
 `python -m tests.flaky RUNS [arguments for pytest]`; `make flaky N=20 TIER=test-all`. A test that fails here
 once in fifty runs is mended at its cause, or removed with the reason: never repeated until it passes.
@@ -32,7 +32,8 @@ def busy_loops() -> Iterator[None]:
 def run(arguments: Sequence[str], log: Path, report: Path) -> list[str]:
     """The tests that failed in one run; its whole output is in `log`."""
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *arguments]
+        options = ["--hypothesis-profile=default", f"--junitxml={report}"]
+        command = [sys.executable, "-m", "pytest", *options, *arguments]
         status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
     failed = list(failures(report)) if report.exists() else []
     return failed or ([] if status == 0 else [f"pytest itself, with exit code {status}"])

@@ -5,10 +5,10 @@ in each other's way, and announcements may appear in another order than that of 
 read along with them: a number that was given and is not there is missing, and a reader asks for it by name
 until it is.
 
-A number is announced once, by whoever is first (a condition of the transaction). So a changer that failed, or
-came too late, gives its number back by an announcement of nothing: if that is written, its change never will
-be. A number that is taken although it was only just given shows that the counter was set back; the next one
-is taken far ahead of it.
+A number is announced once, by the first to do so (a condition of the transaction). So a changer that failed,
+or came too late, gives its number back by an announcement of nothing: if that is written, its change never
+will be. A number that is taken although it was only just given shows that the counter was set back; the next
+one is taken far ahead of it.
 
 What somebody else has written into the partition is named in the log and stops nobody. Where it may stand in
 an announcement's place, the feed is incomplete.

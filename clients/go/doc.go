@@ -19,7 +19,7 @@
 // A call ends by its context or after 10 seconds, whatever happens. Within that time it is repeated if nothing was
 // answered or the answer is 429, 502, 503 or 504, with pauses that are random and at least as long as Retry-After says.
 // Put, get and delete are idempotent: each is repeated, even if the attempt before may have been applied. A put that
-// was cut off and repeated can overwrite what another client put in between; whoever cannot have that uses
+// was cut off and repeated can overwrite what another client put in between; callers that cannot have that use
 // [Client.WithDeadline] with the time of one attempt (5 seconds) or less.
 //
 // After a 429 the client sends nothing for this table until Retry-After is over. Calls whose deadline is earlier fail

@@ -121,7 +121,7 @@ def _is_private(network: IPv4Network | IPv6Network) -> bool:
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:
-    """A proxy vouches for whoever IAM knows, and anyone can name a role of an own account (D145)."""
+    """A proxy vouches for callers that IAM knows, and anyone can name a role of an own account (D145)."""
     for index, pattern in enumerate(patterns):
         parts = pattern.split(":")
         if len(parts) < 6 or not _ACCOUNT.fullmatch(parts[4]):

@@ -25,7 +25,7 @@ _PADDED_BYTES = 130
 def places_of(settings: Settings) -> "SealedPlaces":
     """All replicas with the same secrets open what each of them has sealed.
 
-    Without a secret whoever knows the file could make the key: then it is made up, and good here alone.
+    Without a secret every reader of the file could make the key: then it is made up, and good here alone.
     """
     secrets = [bearer.token for bearer in settings.control.bearers]
     secrets += [secret for _, secret in secrets_of(settings.signature.credentials)]

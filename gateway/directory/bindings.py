@@ -182,7 +182,7 @@ class CachedBindings:
         return binding
 
     async def _may_remember(self) -> bool:
-        """Whether whoever reclaims knows for how long this replica does (D134)."""
+        """Whether the replica that reclaims knows for how long this one does (D134)."""
         if not self._remembering.is_agreed:
             with suppress(BackendError):
                 await self._remembering.agree()

@@ -2,7 +2,7 @@
 
 The holder of the lease makes one walk through the store for all tables whose intents are due (D161). Tables
 that are deleted meanwhile join the next one. Each step of a walk is small, and a pause behind it bounds the
-commands per second. The lease keeps how far the walk is, so that whoever takes over goes on from there.
+commands per second. The lease keeps how far the walk is, so that the next holder goes on from there.
 
 At rest nothing is asked: the feed of changes tells when an intent was written (`FeedFollower.on_intent`).
 """

@@ -1,9 +1,9 @@
 """For how long replicas remember bindings, and how they agree on the longest (D134).
 
-Under a remembered binding a replica writes entries of a table that may have been deleted meanwhile. So
-whoever gives back the space of tables has to know the longest time of all replicas, those with other settings
-included. A replica remembers nothing before the store holds a time at least as long as its own, and that time
-never gets shorter: so no binding was ever remembered for longer than the store says.
+Under a remembered binding a replica writes entries of a table that may have been deleted meanwhile. So the
+replica that gives back the space of tables has to know the longest time of all replicas, those with other
+settings included. A replica remembers nothing before the store holds a time at least as long as its own, and
+that time never gets shorter: so no binding was ever remembered for longer than the store says.
 """
 
 import asyncio

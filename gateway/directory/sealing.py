@@ -1,6 +1,6 @@
 """Which intents may be believed: no purge meets a table that is alive, whatever the store holds (D191).
 
-An intent is sealed by whoever writes it: a checksum of what it says and of the table that it is named after.
+An intent carries its writer's seal: a checksum of what it says and of the table that it is named after.
 So one that was damaged, copied under another name or written by somebody else is known for what it is. Of its
 table nothing is believed but the name: the whole directory is looked through, once for all such intents, for
 the app that has the table, and each is written anew with a seal. Those of versions without seals are treated

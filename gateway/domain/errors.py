@@ -15,7 +15,7 @@ class Refusal(Exception):
     """Base of every client-visible "no". The keywords of a subclass become its attributes.
 
     `detail` explains it to who has to mend it: which rule, what was sent, what is allowed (D168). That of the
-    class holds where whoever raises it knows nothing better. `caller` is who was refused, where a signature
+    class holds where the raiser knows nothing better. `caller` is who was refused, where a signature
     was right; for the log.
     """
 

@@ -9,7 +9,7 @@ class Headers(dict[bytes, bytes]):
     """Values by lower-case name, without surrounding white space.
 
     Values of a repeated field are joined by commas, as signatures cover them; `repeated` names such fields.
-    `dropped` names those that were sent and are not accepted from whoever sent them.
+    `dropped` names those that were sent and are not accepted from their sender.
     """
 
     __slots__ = ("repeated",)

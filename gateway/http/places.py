@@ -1,11 +1,11 @@
 """Who may stay connected to a listener. Places are scarce: who uses up most of them loses one first (D150).
 
 A connection can lose its place while it waits for its client: it is new and has sent no whole head, it has
-sent a head and its body is on its way, its response waits to be read, or it is kept between two requests.
-Whoever arrives when all places are taken gets that of the one which has waited for longest, in the largest of
-these four groups: a flood of silent connections drives out its own, and so do bodies that do not come,
-clients that do not read, and connections kept without a use. One whose request is being served never loses
-its place.
+sent a head and its body is on its way, its response waits to be read, or it is kept between two requests. A
+connection that arrives when all places are taken gets that of the one which has waited for longest, in the
+largest of these four groups: a flood of silent connections drives out its own, and so do bodies that do not
+come, clients that do not read, and connections kept without a use. One whose request is being served never
+loses its place.
 
 Nothing is searched: each group is a dict in the order in which its connections began to wait.
 """

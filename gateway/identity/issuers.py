@@ -1,4 +1,4 @@
-"""All issuers that are trusted somewhere: the keys of each are fetched once, whoever needs them (D188)."""
+"""All issuers that are trusted somewhere: the keys of each are fetched once for all users (D188)."""
 
 import asyncio
 from collections import Counter
@@ -54,6 +54,6 @@ class Issuers:
         return {labels: float(count) for labels, count in counted.items()}
 
     async def close(self) -> None:
-        """End what is under way, for whoever began it."""
+        """End what is under way; a reload may have begun it."""
         for each in list(self._known.values()):
             await each.close()

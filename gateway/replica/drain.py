@@ -19,8 +19,8 @@ Graceful shutdown has four steps (`Drain.run`):
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
      into its timeout drops what it has read. To tell, the response ends its connection.
 
-   Where nobody has scraped since the start, although whoever scrapes would have done so by now, nobody is
-   waited for (D231).
+   Where nobody has scraped since the start, although a scraper would have done so by now, nobody is waited
+   for (D231).
 
 SIGINT skips the waiting in steps 1 and 4.
 """
@@ -80,7 +80,7 @@ class LastScrapes(asyncio.Event):
 class Drain:
     """The state of a drain, and its steps. `calls` are those of the data plane.
 
-    Whoever scrapes has done so `first_scrape_ms` after the start.
+    A server that scrapes has done so `first_scrape_ms` after the start.
     """
 
     def __init__(

@@ -40,6 +40,7 @@ _TERMINATOR = "aws4_request"
 _CONTENT_HASH = b"x-amz-content-sha256"
 _ECHOED_CHARACTERS = 128
 _NAME = re.compile("[a-z0-9-]{1,32}")
+_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,128}")
 
 
 class SignatureRules(Struct, frozen=True):
@@ -166,11 +167,11 @@ def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
 
 
 def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:
-    host = headers[b"host"]
-    if strip_default_port(host.decode("latin-1").lower()) not in public_hosts:
+    host = headers[b"host"].decode("latin-1")
+    if strip_default_port(host.lower()) not in public_hosts:
         raise InvalidHost(
-            f"Host '{_echo(host)}' is not a name of this service.",
-            detail=f"Host: {_echo(host)}, allowed: {', '.join(sorted(public_hosts))}",
+            f"Host '{host[:_ECHOED_CHARACTERS]}' is not a name of this service.",
+            detail=f"Host: {_plain(host, _HOST)}, allowed: {', '.join(sorted(public_hosts))}",
         )
 
 
@@ -179,11 +180,11 @@ def strip_default_port(host: str) -> str:
     return host.removesuffix(":443").removesuffix(":80")
 
 
-def _plain(name: str) -> str:
+def _plain(name: str, pattern: re.Pattern[str] = _NAME) -> str:
     """A name as it was sent, if it looks like one: what was put in its place may be a secret."""
     if not name:
         return "empty"
-    return name if _NAME.fullmatch(name) else "malformed"
+    return name if pattern.fullmatch(name) else "malformed"
 
 
 def _echo(text: bytes) -> str:

@@ -51,6 +51,16 @@ async def test_a_host_that_is_not_listed_is_refused_although_it_was_signed(host)
         assert host in reply.json["message"]
 
 
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("Odd.example.com:844", "Odd.example.com:844"), ("[::1]", "[::1]"), ("Credential=AKIA/x", "malformed")],
+)
+async def test_what_is_in_the_place_of_a_host_is_shown_if_it_looks_like_one(host, shown):
+    async with run_gateway(HOSTS) as gateway:
+        reply = await for_host(host).send(gateway)
+        assert reply.headers["x-kvs-error-detail"].startswith(f"Host: {shown}, allowed: ")
+
+
 async def test_the_host_counts_and_not_what_a_proxy_says_it_was():
     async with run_gateway(HOSTS) as gateway:
         wire = for_host("evil.example.com").add("X-Forwarded-Host", "kvs.example.com")

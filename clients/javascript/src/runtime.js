@@ -1,4 +1,4 @@
-/** Where the client may run: the specification's rule, told to whoever makes a client elsewhere. */
+/** Where the client may run: the specification's rule, with its reason for a client elsewhere. */
 
 import { ConfigurationError } from "./errors.js";
 
