@@ -46,6 +46,11 @@ def server():
 
 
 @pytest.fixture
+def empty(server):
+    server.command("FLUSHALL")
+
+
+@pytest.fixture
 async def quiet_loop():
     """Fails a test after which the loop has something to complain about."""
     complaints = []

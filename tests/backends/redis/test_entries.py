@@ -22,12 +22,6 @@ TABLE = Keyspace("tbl_a")
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture(scope="module")
-def server():
-    with RedisServer() as server:
-        yield server
-
-
 @pytest.fixture
 async def store(server):
     server.command("FLUSHALL")

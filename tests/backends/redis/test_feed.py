@@ -11,12 +11,6 @@ from tests.support.stores import first_answer
 FEED = "kvs:changes:{kvs:records}"
 
 
-@pytest.fixture(scope="module")
-def server():
-    with RedisServer() as server:
-        yield server
-
-
 @pytest.fixture
 async def records(server):
     server.command("FLUSHALL")

@@ -1,6 +1,5 @@
 """Names in Redis are injective."""
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from redis.crc import key_slot
@@ -8,7 +7,6 @@ from redis.crc import key_slot
 from backends.interface import Keyspace
 from backends.redis.commands import Keys, pack, prepare, slot_of
 from backends.redis.purging import pattern_of
-from tests.support.redis import RedisServer
 
 TRICKY = st.text(st.sampled_from(":%ew{}*?[]\\^-!a\u00e9/"), min_size=1, max_size=6)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -51,12 +49,6 @@ def test_every_name_begins_with_the_prefix(what):
 @given(st.one_of(st.binary(), st.lists(st.sampled_from([b"{", b"}", b"a", b"b"])).map(b"".join)))
 def test_a_key_has_the_slot_that_redis_py_finds(key):
     assert slot_of(key) == key_slot(key)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with RedisServer() as server:
-        yield server
 
 
 @given(

@@ -13,17 +13,7 @@ from tests.support.redis.tls import COMMANDS
 
 RECORD = b"0" * 32 + b"{}"
 RECORDS, NAMES = "kvs:records", "kvs:names:{kvs:records}"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with RedisServer() as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def empty(server):
-    server.command("FLUSHALL")
+pytestmark = pytest.mark.usefixtures("empty")
 
 
 def write_as_before(server: RedisServer, *names: str) -> None:

@@ -18,17 +18,7 @@ from tests.support.replicas import new_table
 
 KEY, VALUE = "the key", "the value"
 WINDOW_MS = 60_000
-
-
-@pytest.fixture(scope="module")
-def server():
-    with RedisServer() as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def empty(server):
-    server.command("FLUSHALL")
+pytestmark = pytest.mark.usefixtures("empty")
 
 
 @asynccontextmanager

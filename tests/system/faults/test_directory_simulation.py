@@ -6,19 +6,16 @@ short. Callers try every token that was ever issued, everywhere. The judges know
 """
 
 import functools
-import logging
 import os
-from collections import Counter
 from collections.abc import Sequence
 from inspect import signature
 
 import pytest
 
-from tests.support.evidence import note_statuses
 from tests.system.faults.breaking import BROKEN, RARE
 from tests.system.faults.simulation import running
 from tests.system.faults.simulation.directories import Directories
-from tests.system.faults.simulation.running import Summary, first_wrong, in_processes
+from tests.system.faults.simulation.running import Summary, assert_nothing_is_wrong, first_wrong, in_processes
 
 COMMAND = "KVS_SEED={} python -m pytest tests/system/faults/test_directory_simulation.py -k any_seed"
 SMALL, REGION = 5, 100_000
@@ -32,17 +29,8 @@ def simulate(seed: int, apps: int = SMALL) -> Directories:
 simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
 
 
-@pytest.fixture(autouse=True)
-def _loud_again():
-    yield
-    logging.disable(logging.NOTSET)
-
-
-def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
-    happened = sum((summary[1] for summary in summaries), Counter())
-    statuses = sum((summary[2] for summary in summaries), Counter())
-    note_statuses(statuses, faults=happened, tried=len(seeds))
-    assert [fault for summary in summaries for fault in summary[0]] == []
+def assert_all_is_right(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
+    happened, statuses = assert_nothing_is_wrong(seeds, summaries)
     if len(seeds) > 10:
         assert min(statuses[status] for status in (200, 201, 204, 401, 403, 404, 409, 503, 0)) > 0
         assert len(happened) == 13
@@ -51,22 +39,21 @@ def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) 
 def test_no_promise_of_the_directory_is_broken_by_any_seed():
     only = os.environ.get("KVS_SEED")
     seeds = range(60) if only is None else [int(only)]
-    assert_nothing_is_wrong(seeds, [simulate_all(seeds)])
+    assert_all_is_right(seeds, [simulate_all(seeds)])
 
 
 def test_no_promise_is_broken_in_a_region_of_100_000_apps():
     in_a_region = functools.partial(simulate, apps=REGION)
-    assert_nothing_is_wrong(range(3), [running.simulate_all(in_a_region, COMMAND, range(3))])
+    assert_all_is_right(range(3), [running.simulate_all(in_a_region, COMMAND, range(3))])
 
 
 @pytest.mark.heavy
 def test_no_promise_of_the_directory_is_broken_by_ten_thousand_seeds():
     seeds = range(int(os.environ.get("KVS_SEEDS", "10000")))
-    assert_nothing_is_wrong(seeds, in_processes(simulate_all, seeds))
+    assert_all_is_right(seeds, in_processes(simulate_all, seeds))
 
 
 def test_a_seed_brings_the_same_again():
-    logging.disable()
     assert simulate(7).trace == simulate(7).trace
     assert simulate(7).trace != simulate(8).trace
 

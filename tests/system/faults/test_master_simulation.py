@@ -4,7 +4,6 @@
 """
 
 import functools
-import logging
 import os
 
 import pytest
@@ -23,12 +22,6 @@ def simulate(seed: int) -> Masters:
 
 
 simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
-
-
-@pytest.fixture(autouse=True)
-def _loud_again():
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def assert_nothing_is_wrong(seeds, summaries) -> None:

@@ -5,9 +5,7 @@ and repeated, clients pipeline and go away. Each answer is judged when it comes,
 """
 
 import functools
-import logging
 import os
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -17,11 +15,10 @@ from backends.errors import BackendError
 from gateway.dataplane.execution import MeteredCall
 from gateway.domain.model import UsageOutcome
 from gateway.http.listener import Listener
-from tests.support.evidence import note_statuses
 from tests.system.faults.simulation import running
 from tests.system.faults.simulation.region import Region
 from tests.system.faults.simulation.remote import _Counters, _Entries
-from tests.system.faults.simulation.running import Summary, first_wrong, in_processes
+from tests.system.faults.simulation.running import Summary, assert_nothing_is_wrong, first_wrong, in_processes
 from tests.system.faults.simulation.store import Store
 from tests.system.faults.simulation.wire import ServerEnd
 
@@ -35,17 +32,8 @@ def simulate(seed: int) -> Region:
 simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
 
 
-@pytest.fixture(autouse=True)
-def _loud_again():
-    yield
-    logging.disable(logging.NOTSET)
-
-
-def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
-    happened = sum((summary[1] for summary in summaries), Counter())
-    statuses = sum((summary[2] for summary in summaries), Counter())
-    note_statuses(statuses, faults=happened, tried=len(seeds))
-    assert [fault for summary in summaries for fault in summary[0]] == []
+def assert_all_is_right(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
+    happened, statuses = assert_nothing_is_wrong(seeds, summaries)
     if len(seeds) > 1:
         assert min(statuses[status] for status in (200, 400, 401, 403, 429, 503, 0)) > 0
         assert len(happened) == 7
@@ -54,17 +42,16 @@ def assert_nothing_is_wrong(seeds: Sequence[int], summaries: Sequence[Summary]) 
 def test_no_promise_is_broken_by_any_seed():
     only = os.environ.get("KVS_SEED")
     seeds = range(100) if only is None else [int(only)]
-    assert_nothing_is_wrong(seeds, [simulate_all(seeds)])
+    assert_all_is_right(seeds, [simulate_all(seeds)])
 
 
 @pytest.mark.heavy
 def test_no_promise_is_broken_by_ten_thousand_seeds():
     seeds = range(int(os.environ.get("KVS_SEEDS", "10000")))
-    assert_nothing_is_wrong(seeds, in_processes(simulate_all, seeds))
+    assert_all_is_right(seeds, in_processes(simulate_all, seeds))
 
 
 def test_a_seed_brings_the_same_again():
-    logging.disable()
     assert simulate(7).trace == simulate(7).trace
     assert simulate(7).trace != simulate(8).trace
 

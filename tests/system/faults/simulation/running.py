@@ -4,12 +4,14 @@ import logging
 import multiprocessing
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from typing import Protocol
 from unittest.mock import patch
 
 from gateway.directory import changes, managed, tokens
+from tests.support.evidence import note_statuses
 from tests.system.faults.simulation.loop import run_in_no_time
 
 SEEDS_AT_ONCE = 100
@@ -29,7 +31,10 @@ class World(Protocol):
 
 
 def simulate(build: Callable[[], World], seed: int) -> World:
-    """Secrets are drawn from the seed, too. `build` runs inside the loop."""
+    """Secrets are drawn from the seed, too. `build` runs inside the loop.
+
+    Nothing is logged: faults are many and foreseen, and what the log says of them has tests of its own.
+    """
 
     async def whole() -> World:
         world = build()
@@ -41,13 +46,13 @@ def simulate(build: Callable[[], World], seed: int) -> World:
         patch.object(tokens, "randbits", random.getrandbits),
         patch.object(managed, "token_hex", _token_hex),
         patch.object(changes, "token_hex", _token_hex),
+        _without_log(),
     ):
         return run_in_no_time(whole())
 
 
 def simulate_all(simulate_one: Callable[[int], World], command: str, seeds: Sequence[int]) -> Summary:
     """`command` has a place for the seed; 0 counts the answers that did not come."""
-    logging.disable()  # faults are many and foreseen; what the log says of them has tests of its own
     wrong: list[str] = []
     happened: Counter[str] = Counter()
     statuses: Counter[int] = Counter()
@@ -60,6 +65,17 @@ def simulate_all(simulate_one: Callable[[int], World], command: str, seeds: Sequ
         happened += world.happened
         statuses += world.statuses + Counter({0: world.unanswered})
     return wrong, happened, statuses
+
+
+def assert_nothing_is_wrong(
+    seeds: Sequence[int], summaries: Sequence[Summary]
+) -> tuple[Counter[str], Counter[int]]:
+    """Noted for the table of faults. Returns what happened, and the answers by status."""
+    happened = sum((summary[1] for summary in summaries), Counter())
+    statuses = sum((summary[2] for summary in summaries), Counter())
+    note_statuses(statuses, faults=happened, tried=len(seeds))
+    assert [fault for summary in summaries for fault in summary[0]] == []
+    return happened, statuses
 
 
 def in_processes(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[Summary]:
@@ -79,6 +95,15 @@ def first_wrong(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) 
         if wrong:
             return wrong
     return []
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _token_hex(size: int) -> str:
