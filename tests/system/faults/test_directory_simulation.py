@@ -12,7 +12,7 @@ from inspect import signature
 
 import pytest
 
-from tests.system.faults.breaking import BROKEN, RARE
+from tests.system.faults.breaking import BROKEN, SHOWN_BY
 from tests.system.faults.simulation import running
 from tests.system.faults.simulation.directories import Directories
 from tests.system.faults.simulation.running import Summary, assert_nothing_is_wrong, first_wrong, in_processes
@@ -58,14 +58,9 @@ def test_a_seed_brings_the_same_again():
     assert simulate(7).trace != simulate(8).trace
 
 
-@pytest.mark.parametrize(
-    ("where", "what", "broken"),
-    [
-        pytest.param(*each, id=name, marks=[pytest.mark.heavy] * (name in RARE))
-        for name, each in BROKEN.items()
-    ],
-)
-def test_a_broken_promise_of_the_directory_is_noticed(monkeypatch, where, what, broken):
+@pytest.mark.parametrize("promise", BROKEN)
+def test_a_broken_promise_of_the_directory_is_noticed(monkeypatch, promise):
+    where, what, broken = BROKEN[promise]
     assert len(signature(broken).parameters) == len(signature(getattr(where, what)).parameters)
     monkeypatch.setattr(where, what, broken)
-    assert first_wrong(simulate_all, range(1000)) != []
+    assert first_wrong(simulate_all, [SHOWN_BY.get(promise, 0), *range(1000)]) != []
