@@ -6,13 +6,14 @@ WORKDIR /source
 COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 # Without pip, which nothing here needs; the base keeps its own. Modules are compiled here, because later nothing is
-# written, and without the time of their source, so that the same source gives the same bytes.
+# written, and without the time of their source, so that the same source gives the same bytes; also those that pip has
+# compiled by importing them (-f).
 RUN python -m venv --without-pip /opt/kvs-gateway \
     && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --only-binary :all: \
         --require-hashes --requirement requirements.lock \
     && pip --python /opt/kvs-gateway/bin/python install --no-cache-dir --no-compile --no-deps \
         --no-index --find-links /wheels kvs-gateway \
-    && python -m compileall -q --invalidation-mode unchecked-hash /opt/kvs-gateway/lib
+    && python -m compileall -q -f --invalidation-mode unchecked-hash /opt/kvs-gateway/lib
 
 FROM python
 ENV PATH=/opt/kvs-gateway/bin:$PATH \
