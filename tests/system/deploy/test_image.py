@@ -51,7 +51,7 @@ def _build(folder: Path) -> None:
     python = folder / "venv/bin/python"
     install = ("install", "--quiet", "--no-compile", "--no-deps", "--no-index")
     _run(*pip[:3], "--python", str(python), *install, "--find-links", str(wheel.parent), "kvs-gateway")
-    _run(str(python), "-I", "-c", "import gateway")  # as pip imports what it installed before, and leaves it compiled
+    _run(str(python), "-I", "-c", "import gateway")  # pip imports some of what it installed
     compiled = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash")
     _run(sys.executable, *compiled, str(folder / "venv/lib"))
     modules = folder / f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
