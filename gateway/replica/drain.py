@@ -15,7 +15,8 @@ Graceful shutdown has four steps (`Drain.run`):
    tenant series were scraped once more, by every server that did so before: on each connection on which they
    had been scraped when the drain began, or on a new one from there if that has ended (D155). A scrape counts
    - if it began after the last call had ended: an earlier one may lack that call. So a call that still comes,
-     on a connection whose head was on its way, begins the wait anew;
+     on a connection whose head was on its way, begins the wait anew; and while calls may come, a server keeps
+     the connection that it is known by;
    - once the peer's kernel has acknowledged every byte and the connection was not reset: a scraper that ran
      into its timeout drops what it has read. To tell, the response ends its connection.
 
@@ -60,7 +61,7 @@ class LastScrapes(asyncio.Event):
     """Set when each server that is known by a connection has scraped again; if none is known, when any has.
 
     `wanted` has the addresses of the peers by connection. A server keeps its connection from scrape to scrape
-    until that is ended here; so one that comes on a new connection is one whose own has ended.
+    until that is ended here; so one that comes on a new connection is taken for one whose own has ended.
     """
 
     def __init__(self, wanted: Mapping[Task, str]) -> None:
@@ -91,6 +92,9 @@ class Drain:
         self._first_scrape_by_ms = now_ms() + first_scrape_ms
         self._was_scraped = False
         self._is_draining = False
+        self._is_closed = False
+        self._was_called = False
+        """While draining."""
         self._idle = asyncio.Event()
         self._scrapers: dict[Task, str] = {}
         """Connections on which the tenant series were scraped, and the addresses of their peers."""
@@ -106,7 +110,9 @@ class Drain:
         """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
         self._was_scraped = True
         if self._is_draining:
-            return partial(self._scraped.was_read, peer, connection)
+            is_known = connection in self._wanted
+            is_too_early = is_known and self._may_be_called()
+            return None if is_too_early else partial(self._scraped.was_read, peer, connection)
         if connection not in self._scrapers:
             self._scrapers[connection] = peer
             connection.add_done_callback(self._scrapers.pop)
@@ -118,6 +124,7 @@ class Drain:
         self.begin()
         await asyncio.sleep(min(self._settings.drain_seconds, self._settings.grace_seconds))
         await stop_listening(ends_at)
+        self._is_closed = True
         await self._finish_calls(ends_at)
         if not self._was_scraped and self._now_ms() > self._first_scrape_by_ms:
             log.info("nobody has ever scraped the usage: not waiting for a last scrape")
@@ -138,7 +145,7 @@ class Drain:
         log.info("draining")
         self._is_draining = True
         self._wanted = self._scrapers.copy()
-        self._note_idle()
+        self._await_new_scrapes()
 
     def stop_calls(self) -> None:
         """Answer every call in flight with 503 now."""
@@ -148,9 +155,17 @@ class Drain:
     def _note_idle(self) -> None:
         """Perhaps the last call has ended: the scrape to wait for is one that begins from now on."""
         if self._is_draining:
-            outdated, self._scraped = self._scraped, LastScrapes(self._wanted)
-            outdated.set()  # wakes the wait for it, which then waits for the new one
-            self._idle.set()
+            self._was_called = True
+            self._await_new_scrapes()
+
+    def _await_new_scrapes(self) -> None:
+        outdated, self._scraped = self._scraped, LastScrapes(self._wanted)
+        outdated.set()  # wakes the wait for it, which then waits for the new one
+        self._idle.set()
+
+    def _may_be_called(self) -> bool:
+        """Then a scrape is not the last one, and its server keeps the connection that it is known by."""
+        return not self._is_closed and (self._was_called or bool(self.calls))
 
     async def _finish_calls(self, ends_at: float) -> None:
         while self.calls:

@@ -40,7 +40,7 @@ _TERMINATOR = "aws4_request"
 _CONTENT_HASH = b"x-amz-content-sha256"
 _ECHOED_CHARACTERS = 128
 _NAME = re.compile("[a-z0-9-]{1,32}")
-_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,128}")
+_HOST = re.compile(r"[A-Za-z0-9._:@\[\]-]+")
 
 
 class SignatureRules(Struct, frozen=True):
@@ -169,9 +169,10 @@ def _check_unsigned(headers: Headers, unsigned: set[bytes]) -> None:
 def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:
     host = headers[b"host"].decode("latin-1")
     if strip_default_port(host.lower()) not in public_hosts:
+        shown = _plain(host[:_ECHOED_CHARACTERS], _HOST)
         raise InvalidHost(
-            f"Host '{host[:_ECHOED_CHARACTERS]}' is not a name of this service.",
-            detail=f"Host: {_plain(host, _HOST)}, allowed: {', '.join(sorted(public_hosts))}",
+            f"Host '{shown}' is not a name of this service.",
+            detail=f"Host: {shown}, allowed: {', '.join(sorted(public_hosts))}",
         )
 
 

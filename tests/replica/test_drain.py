@@ -188,6 +188,27 @@ def test_a_server_that_scrapes_more_often_is_not_taken_for_another_at_its_addres
         assert gateway.wait() == 0
 
 
+def test_a_scrape_while_calls_still_come_leaves_the_connection_that_its_server_is_known_by(start):
+    gateway = start(shutdown={"drain_seconds": 2, "grace_seconds": GRACE_SECONDS})
+    with Connection(gateway.urls["ops"]) as often, Connection(gateway.urls["ops"]) as seldom:
+        for server in (often, seldom):
+            server.ask("/metrics/usage")
+        gateway.signal(signal.SIGTERM)
+        assert _until(lambda: _is_draining(gateway))
+        with Connection(gateway.urls["data"]) as client:
+            client.call()
+        for server in (often, seldom):
+            assert "connection" not in server.ask("/metrics/usage")[1]
+        assert _until(lambda: not is_listening(gateway.urls["data"]))
+        often.ask("/metrics/usage")
+        for _ in range(3):
+            _scrape(gateway)
+        time.sleep(0.3)
+        assert gateway.process.poll() is None
+        seldom.ask("/metrics/usage")
+        assert gateway.wait() == 0
+
+
 def test_a_server_that_comes_on_a_new_connection_is_the_one_whose_connection_has_ended(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as stays:

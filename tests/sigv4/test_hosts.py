@@ -53,12 +53,18 @@ async def test_a_host_that_is_not_listed_is_refused_although_it_was_signed(host)
 
 @pytest.mark.parametrize(
     ("host", "shown"),
-    [("Odd.example.com:844", "Odd.example.com:844"), ("[::1]", "[::1]"), ("Credential=AKIA/x", "malformed")],
+    [
+        ("Odd.example.com:844", "Odd.example.com:844"),
+        ("[::1]", "[::1]"),
+        ("Credential=AKIA/x", "malformed"),
+        ("a" * 200, "a" * 128),
+    ],
 )
 async def test_what_is_in_the_place_of_a_host_is_shown_if_it_looks_like_one(host, shown):
     async with run_gateway(HOSTS) as gateway:
         reply = await for_host(host).send(gateway)
         assert reply.headers["x-kvs-error-detail"].startswith(f"Host: {shown}, allowed: ")
+        assert reply.json["message"].startswith(f"Host '{shown}' is not")
 
 
 async def test_the_host_counts_and_not_what_a_proxy_says_it_was():

@@ -29,7 +29,7 @@
 {{- if .Values.autoscaling.enabled }}{{ $wrong = append $wrong "autoscaling.enabled: each replica would be a memory store of its own" }}{{ end }}
 {{- end }}
 {{- $counters := .Values.config.counters | default dict }}
-{{- if and (eq "memory" (toString $counters.kind)) (or (ne (int .Values.replicas) 1) .Values.autoscaling.enabled) }}
+{{- if and (eq "memory" (toString $counters.kind)) (or (gt (int .Values.replicas) 1) .Values.autoscaling.enabled) }}
 {{- $wrong = append $wrong "config.counters.kind: is memory, and each replica would grant the whole rate limit" }}
 {{- end }}
 {{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
@@ -118,8 +118,9 @@
 {{- define "kvs-gateway.checks.variables" -}}
 {{- $wrong := list }}
 {{- range $index, $variable := .Values.extraEnv }}
-{{- $isSecret := regexMatch "(?i)(token|secret|password|passwd|credentials?|_key)$" $variable.name }}
-{{- if and $isSecret $variable.value }}
+{{- $isSecret := regexMatch "(?i)(token|secret|password|passwd|credentials?|apikey|_key)$" $variable.name }}
+{{- $isPlace := regexMatch "^(/|file:)|\\$\\(" ($variable.value | default "/") }}
+{{- if and $isSecret (not $isPlace) }}
 {{- $wrong = append $wrong (printf "extraEnv[%d].value: is written down, and %s is a secret; use valueFrom" $index $variable.name) }}
 {{- end }}
 {{- end }}

@@ -20,11 +20,11 @@ _VARIABLES = r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+"
 SECRET = rf"^{_VARIABLES}$|^file:/"
 """Nothing beside the names of variables, and no default of theirs."""
 WRITTEN_BY_THE_CHART = {"host", "port", "reuse_port"}
-_SECRET_HEADER = rf"^([A-Za-z]+ )?{_VARIABLES}$|^file:/"
-"""After the name of a scheme, `Bearer ${TOKEN}`."""
+_SECRET_HEADER = rf"^([A-Za-z_-]{{1,16}}[ =])?{_VARIABLES}( {_VARIABLES})?$|^file:/"
+"""Perhaps after a short word, as in `Bearer ${TOKEN}` and `session=${ID}`."""
 _SECRET_HEADERS = {
     "patternProperties": {
-        "(?i)(authorization|cookie|key|token|secret|password)": {
+        "(?i)(authorization|cookie|token|secret|password|(api|auth|access)-?key)": {
             "type": ["string"],
             "pattern": _SECRET_HEADER,
         }

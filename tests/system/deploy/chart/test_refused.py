@@ -56,6 +56,7 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (REDIS, {"config": {"tracing": {"headers": {"X-Api-Key": "key"}}}}, "/config/tracing/headers/X-Api-Key"),
     (REDIS, {"config": {"counters": {"kind": "memory"}}}, "config.counters.kind: is memory"),
     (REDIS, {"extraEnv": [{"name": "REDIS_PASSWORD", "value": "sesame"}]}, "extraEnv[0].value: is written"),
+    (REDIS, {"extraEnv": [{"name": 5, "value": "7"}]}, "/extraEnv/0/name"),
     (REDIS, {"config": {"edge": {"max_connections": 0}}}, "/config/edge/max_connections"),
     (REDIS, {"config": {"edge": {"max_connections": "${MOST}"}}}, "/config/edge/max_connections"),
     (

@@ -37,11 +37,19 @@ def test_secrets_may_come_from_variables():
 
 
 def test_what_only_looks_like_a_secret_may_be_written():
-    headers = {"Authorization": "Bearer ${OTLP_TOKEN}", "X-Scope-OrgID": "platform"}
+    headers = {
+        "Authorization": "Api-Key ${OTLP_TOKEN}",
+        "Cookie": "session=${SESSION}",
+        "X-Token": "${SCHEME} ${OTLP_TOKEN}",
+        "X-Scope-OrgID": "platform",
+        "X-Partition-Key": "team-a",
+    }
     from_secret = {"secretKeyRef": {"name": "otlp", "key": "token"}}
     variables = [
         {"name": "OTLP_TOKEN", "valueFrom": from_secret},
         {"name": "AWS_WEB_IDENTITY_TOKEN_FILE", "value": "/var/run/token"},
+        {"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": "/run/secrets/gcp.json"},
+        {"name": "TOKEN", "value": "$(OTLP_TOKEN)"},
     ]
     manifests = Manifests(rendered(REDIS, config={"tracing": {"headers": headers}}, extraEnv=variables))
     assert manifests.config["tracing"]["headers"] == headers
