@@ -107,7 +107,7 @@ class Drain:
         return self._is_draining
 
     def begin_scrape(self, peer: str, connection: Task) -> WasRead | None:
-        """A scrape of the tenant series begins. Returns what to call once it was read, while draining."""
+        """A scrape begins. Returns what to call once it was read, if it may be the last one."""
         self._was_scraped = True
         if self._is_draining:
             is_known = connection in self._wanted

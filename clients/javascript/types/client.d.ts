@@ -55,7 +55,7 @@ export declare class KvsClient {
     delete(key: string, options?: CallOptions): Promise<void>;
     /**
      * The value of the key; if there is no entry, what `make` returns, which is put first. In one process it runs once
-     * at a time for a key: whoever asks meanwhile gets the same value, or the same error.
+     * at a time for a key: callers that ask meanwhile get the same value, or the same error.
      * @template T
      * @param {string} key
      * @param {() => T | Promise<T>} make

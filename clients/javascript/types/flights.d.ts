@@ -1,4 +1,4 @@
-/** Single flight: whoever asks for a key while it is being made waits for the same promise. */
+/** Single flight: callers that ask for a key while it is being made wait for the same promise. */
 export declare class Flights {
     #private;
     /**
