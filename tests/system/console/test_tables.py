@@ -1,5 +1,7 @@
 """Tables in the console: create, rotate, limit, delete; the token is shown once."""
 
+import re
+
 import pytest
 
 from tests.system.console.visit import new_tab
@@ -45,7 +47,7 @@ async def test_a_token_that_is_shown_stays_over_the_page_one_goes_back_to(blog):
     await blog.press("Rotate")
     await blog.heading("Token of notes").wait_for()
     await blog.page.go_back()
-    await blog.page.wait_for_function("document.querySelector('#main h1')?.textContent === 'blog'")
+    await blog.page.locator("#main h1", has_text=re.compile("^blog$")).wait_for(state="attached")
     assert (await blog.gateway.put("key", 1, token=await close_token(blog))).status == 200
 
 
