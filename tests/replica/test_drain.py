@@ -43,6 +43,18 @@ def _begin_to_drain(start, drain_seconds: float) -> GatewayProcess:
     return gateway
 
 
+def _assert_both_are_waited_for(gateway: GatewayProcess, often: Connection, seldom: Connection) -> None:
+    """Two servers at one address, of which one comes four times before the other comes once."""
+    assert _until(lambda: not is_listening(gateway.urls["data"]))
+    often.ask("/metrics/usage")
+    for _ in range(3):
+        _scrape(gateway)
+    time.sleep(0.3)
+    assert gateway.process.poll() is None
+    seldom.ask("/metrics/usage")
+    assert gateway.wait() == 0
+
+
 @pytest.fixture
 def draining(start):
     """A gateway that drains, and soon takes no more connections."""
@@ -178,14 +190,7 @@ def test_a_server_that_scrapes_more_often_is_not_taken_for_another_at_its_addres
         for server in (often, seldom):
             server.ask("/metrics/usage")
         gateway.signal(signal.SIGTERM)
-        assert _until(lambda: not is_listening(gateway.urls["data"]))
-        often.ask("/metrics/usage")
-        for _ in range(3):
-            _scrape(gateway)
-        time.sleep(0.3)
-        assert gateway.process.poll() is None
-        seldom.ask("/metrics/usage")
-        assert gateway.wait() == 0
+        _assert_both_are_waited_for(gateway, often, seldom)
 
 
 def test_a_scrape_while_calls_still_come_leaves_the_connection_that_its_server_is_known_by(start):
@@ -199,14 +204,7 @@ def test_a_scrape_while_calls_still_come_leaves_the_connection_that_its_server_i
             client.call()
         for server in (often, seldom):
             assert "connection" not in server.ask("/metrics/usage")[1]
-        assert _until(lambda: not is_listening(gateway.urls["data"]))
-        often.ask("/metrics/usage")
-        for _ in range(3):
-            _scrape(gateway)
-        time.sleep(0.3)
-        assert gateway.process.poll() is None
-        seldom.ask("/metrics/usage")
-        assert gateway.wait() == 0
+        _assert_both_are_waited_for(gateway, often, seldom)
 
 
 def test_a_server_that_comes_on_a_new_connection_is_the_one_whose_connection_has_ended(start):

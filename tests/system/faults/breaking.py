@@ -173,4 +173,4 @@ SHOWN_BY = {
     "a deleted table is purged once": 55,
     "an intent is written after the table is gone": 61,
 }
-"""Seeds that are tried first: a search takes minutes. A change of the simulation makes them others."""
+"""Seeds that a search begins with; from 0 it takes minutes. A change of the simulation makes them others."""
