@@ -52,15 +52,15 @@ test-aiohttp-next: redis
 N ?= 20
 TIER ?= test
 flaky: $(VENV)/.dev redis dynamodb prometheus faketime kustomize helm
-	$(BIN)/python -m tests.flaky $(N) $(if $(filter test-all,$(TIER)),$(TESTS-ALL),$(TESTS))
+	$(BIN)/python -m lab.flaky $(N) $(if $(filter test-all,$(TIER)),$(TESTS-ALL),$(TESTS))
 
 faults: $(VENV)/.dev redis dynamodb prometheus faketime
-	$(BIN)/python -m tests.system.faults
+	$(BIN)/python -m lab.faults
 
 # As root: installs packages of Debian where they are missing, builds the rest once. KEEP=1 leaves the cluster until
 # Ctrl-C; BEFORE=commit is what an upgrade starts from; PROOFS=… are arguments of pytest in place of all proofs.
 cluster: $(VENV)/.dev helm
-	@$(BIN)/python -m tests.cluster $(if $(KEEP),--keep) $(if $(BEFORE),--before $(BEFORE)) $(PROOFS)
+	@$(BIN)/python -m lab.cluster $(if $(KEEP),--keep) $(if $(BEFORE),--before $(BEFORE)) $(PROOFS)
 
 # The tests start their own servers; where the machine has no Redis, one goes into the virtual environment.
 redis: $(VENV)/.dev

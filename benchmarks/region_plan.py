@@ -9,7 +9,7 @@ from msgspec import Struct
 from backends.interface import MAX_CHANGES
 from benchmarks.figures import Declared, DynamoLoad, RedisLoad, Scrapes, Tenancy
 from gateway.config.settings import MeteringSettings
-from gateway.directory.bindings import CACHED_BINDINGS
+from gateway.directory.resolve.bindings import CACHED_BINDINGS
 
 # How apps are used.
 MEAN_PER_APP = 0.1

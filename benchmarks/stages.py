@@ -27,8 +27,8 @@ from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
-from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, directory_parts
+from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
 from gateway.domain.model import Call, Operation, Put, Remarks
 from gateway.domain.rules import Limits

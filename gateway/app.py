@@ -20,14 +20,14 @@ from gateway.controlplane.apps import AppCalls, TableCalls
 from gateway.controlplane.callers import CallerCalls, callers_of
 from gateway.controlplane.console import PublicHandler, read_files
 from gateway.controlplane.credentials import CredentialCalls, issuer_of
+from gateway.controlplane.cursors import places_of
 from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.health import HealthCalls, Tell
 from gateway.controlplane.lists import ListCalls
-from gateway.controlplane.places import places_of
 from gateway.controlplane.runtime import runtime_of
 from gateway.controlplane.sign_in import sign_in_of
 from gateway.controlplane.usage import UsageCalls
-from gateway.credentialsplane.arrivals import Arrivals
+from gateway.credentialsplane.address_rate import Arrivals
 from gateway.credentialsplane.container import Container
 from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import CredentialsHandler
@@ -39,9 +39,9 @@ from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.handler import DataHandler
 from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.tracing import trace_handler, trace_meter
-from gateway.directory.bindings import CachedBindings
 from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
-from gateway.http.fetching import fetch_keys
+from gateway.directory.resolve.bindings import CachedBindings
+from gateway.http.client import fetch_keys
 from gateway.http.service import Service
 from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue

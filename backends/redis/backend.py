@@ -11,21 +11,21 @@ from backends.breaker import Breaker
 from backends.clock import Clock
 from backends.errors import BackendError, BackendUnavailable, StoreFull
 from backends.interface import AdapterSettings
-from backends.redis.cluster import ClusterOfMasters
-from backends.redis.commands import Keys, pack
-from backends.redis.connection import Connection
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.dialing import Access, dial, refuse_replica
 from backends.redis.entries import RedisEntryStore
 from backends.redis.inspection import Warnings, inspect, report
 from backends.redis.records import RedisRecordStore
-from backends.redis.replies import NOT_REDIS, check_done
-from backends.redis.sentinels import MasterBySentinels, Sentinels
-from backends.redis.server import Server
 from backends.redis.settings import RedisSettings
-from backends.redis.slots import SlotMap
-from backends.redis.topology import OneMaster, Topology
-from backends.redis.url import Address, Layout, RedisUrl, parse_url
+from backends.redis.topology.cluster import ClusterOfMasters
+from backends.redis.topology.one_master import OneMaster, Topology
+from backends.redis.topology.sentinels import MasterBySentinels, Sentinels
+from backends.redis.topology.server import Server
+from backends.redis.topology.slots import SlotMap
+from backends.redis.wire.commands import Keys, pack
+from backends.redis.wire.connection import Connection
+from backends.redis.wire.dialing import Access, dial, refuse_replica
+from backends.redis.wire.replies import NOT_REDIS, check_done
+from backends.redis.wire.url import Address, Layout, RedisUrl, parse_url
 
 _PING_TTL_MS = 5000
 

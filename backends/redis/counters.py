@@ -5,10 +5,10 @@ from typing import Any
 
 from backends.errors import BackendUnavailable
 from backends.interface import Charge
-from backends.redis.commands import Keys
-from backends.redis.replies import NOT_REDIS
-from backends.redis.resp import Reply
-from backends.redis.topology import Script, Topology
+from backends.redis.topology.one_master import Script, Topology
+from backends.redis.wire.commands import Keys
+from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.resp import Reply
 
 
 def _charge_of(reply: Reply) -> Charge:

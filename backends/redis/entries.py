@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace, PurgeStep
-from backends.redis.commands import Keys, prepare
 from backends.redis.purging import Purging
-from backends.redis.replies import check_done
-from backends.redis.topology import Topology
+from backends.redis.topology.one_master import Topology
+from backends.redis.wire.commands import Keys, prepare
+from backends.redis.wire.replies import check_done
 
 _SET = prepare("SET", None, None)
 _SET_WITH_TTL = prepare("SET", None, None, "PX", None)

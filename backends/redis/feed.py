@@ -16,9 +16,9 @@ import asyncio
 
 from backends.errors import CorruptEntry
 from backends.interface import MAX_CHANGES, Changes
-from backends.redis.commands import Keys, pack
-from backends.redis.replies import facts_of
-from backends.redis.topology import Topology
+from backends.redis.topology.one_master import Topology
+from backends.redis.wire.commands import Keys, pack
+from backends.redis.wire.replies import facts_of
 
 KEPT_CHANGES = 10_000
 """About 1 MB; so many at least are kept."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from backends.errors import BackendError
 from backends.interface import StoreWarning
-from backends.redis.commands import pack
-from backends.redis.replies import Facts, facts_of
-from backends.redis.server import Server
+from backends.redis.topology.server import Server
+from backends.redis.wire.commands import pack
+from backends.redis.wire.replies import Facts, facts_of
 
 log = logging.getLogger("kvs.redis")
 

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.errors import BackendUnavailable
-from backends.redis.replies import NOT_REDIS
-from backends.redis.resp import Reply
-from backends.redis.topology import Result, Script, Topology
+from backends.redis.topology.one_master import Result, Script, Topology
+from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.resp import Reply
 
 _ATTEMPTS = 3
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Keyspace, PurgeStep
-from backends.redis.commands import Keys, escape_glob, pack, prepare
-from backends.redis.replies import NOT_REDIS, facts_of, page_of
-from backends.redis.server import Server
-from backends.redis.topology import Topology
+from backends.redis.topology.one_master import Topology
+from backends.redis.topology.server import Server
+from backends.redis.wire.commands import Keys, escape_glob, pack, prepare
+from backends.redis.wire.replies import NOT_REDIS, facts_of, page_of
 
 _UNLINK = prepare("UNLINK", None)
 _INFO = pack("INFO", "server")

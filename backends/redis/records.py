@@ -5,12 +5,12 @@ from uuid import uuid4
 
 from backends.errors import BackendUnavailable
 from backends.interface import Changes, NamedRecord, Record
-from backends.redis.commands import Keys, pack
 from backends.redis.feed import KEPT_CHANGES, RedisFeed
 from backends.redis.names import NameIndex
-from backends.redis.replies import NOT_REDIS
-from backends.redis.resp import Reply
-from backends.redis.topology import Script, Topology
+from backends.redis.topology.one_master import Script, Topology
+from backends.redis.wire.commands import Keys, pack
+from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.resp import Reply
 
 _VERSION_LENGTH = 32
 _VERSION_ENCODING = "latin-1"

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backends.interface import AdapterSettings
-from backends.redis.url import InvalidUrl, Layout, parse_url
+from backends.redis.wire.url import InvalidUrl, Layout, parse_url
 
 
 class SentinelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,7 +22,7 @@ class SentinelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
-    """Redis 6.2 or newer; the forms of `url` are in `backends.redis.url`."""
+    """Redis 6.2 or newer; the forms of `url` are in `backends.redis.wire.url`."""
 
     url: str
     prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:/-]{1,64}\Z")] = "kvs"

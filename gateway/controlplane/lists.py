@@ -16,9 +16,9 @@ from gateway.controlplane.calls import (
     checked_name,
     unknown_parameter,
 )
-from gateway.controlplane.places import SealedPlaces
+from gateway.controlplane.cursors import SealedPlaces
 from gateway.controlplane.runtime import Runtime
-from gateway.directory.pages import DirectoryPages, Listed, Part
+from gateway.directory.apps.pages import DirectoryPages, Listed, Part
 from gateway.directory.records import AppRecord
 from gateway.domain.errors import InvalidField
 from gateway.domain.rules import AppPlace, OrgPlace, PageLimit

@@ -13,8 +13,8 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.config.settings import ConsoleSettings
 from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked_name
-from gateway.controlplane.figures import MOST_BYTES, RANGES, Figures, Range, read_figures
 from gateway.controlplane.runtime import Runtime
+from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Range, read_figures
 from gateway.directory.directory import Directory
 from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gateway.credentials.session import IssuedSession
-from gateway.credentialsplane.arrivals import Arrivals
+from gateway.credentialsplane.address_rate import Arrivals
 from gateway.credentialsplane.workloads import Workload
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import (

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from gateway.config.settings import EdgeSettings
 from gateway.dataplane.access_log import AccessLog
-from gateway.dataplane.explaining import explain_path
+from gateway.dataplane.diagnostics import explain_path
 from gateway.dataplane.pipeline import Pipeline
 from gateway.domain.answers import refuse
 from gateway.domain.errors import (

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from gateway.dataplane.explaining import (
+from gateway.dataplane.diagnostics import (
     explain_content_type,
     explain_fields,
     explain_json,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.directory.bindings import CachedBindings
+from gateway.directory.apps.managed import ManagedApps
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.managed import ManagedApps
 from gateway.directory.records import AppChange, AppRecord, TableChange
+from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.errors import AppIsDeclared, ControlRefusal
 from gateway.domain.model import Environment
 

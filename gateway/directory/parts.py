@@ -4,15 +4,15 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from backends.interface import EntryStore, RecordStore
-from gateway.directory.bindings import CachedBindings
+from gateway.directory.apps.managed import ManagedApps
+from gateway.directory.apps.pages import DirectoryPages
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.directory import Directory
-from gateway.directory.feed import FeedFollower
-from gateway.directory.managed import ManagedApps
-from gateway.directory.pages import DirectoryPages
-from gateway.directory.reclaiming import Reclaimer
-from gateway.directory.remembering import Remembering
+from gateway.directory.reclaim.reclaimer import Reclaimer
+from gateway.directory.resolve.bindings import CachedBindings
+from gateway.directory.resolve.feed import FeedFollower
+from gateway.directory.retention import Remembering
 
 
 class Defaults(Struct, frozen=True):

@@ -9,8 +9,8 @@ from weakref import WeakSet
 from backends.clock import Clock
 from gateway.config.settings import EdgeSettings
 from gateway.domain.errors import Refusal
+from gateway.http.admission import FEWEST_REFUSED, Places, with_refused
 from gateway.http.messages import Handler
-from gateway.http.places import FEWEST_REFUSED, Places, with_refused
 
 _SPARE_FILES = 256
 """For the other listeners, stores, and the process itself."""

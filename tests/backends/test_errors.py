@@ -3,8 +3,8 @@
 import pytest
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.redis.replies import Redirected
-from backends.redis.url import Address
+from backends.redis.wire.replies import Redirected
+from backends.redis.wire.url import Address
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gateway.cli import management
-from gateway.directory import changes
+from gateway.directory.apps import changes
 from tests.cli.conftest import BLOG
 from tests.support.config import ROLE
 

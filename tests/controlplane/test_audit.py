@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from gateway.directory import changes
+from gateway.directory.apps import changes
 from gateway.observability.logs import JsonFormatter, configure_logging
 from tests.controlplane.paths import APPS, BLOG, CREDENTIALS, DECLARED, TABLES
 from tests.support.config import CONTROL_TOKEN, ROLE

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from jsonschema import Draft202012Validator
 
-from gateway.directory import changes
+from gateway.directory.apps import changes
 from tests.controlplane.paths import APPS, BLOG, CREDENTIALS, TABLES
 from tests.controlplane.test_audit import CHANGES, REFUSED
 from tests.credentialsplane.workloads import assume, fetch, vouch, vouched

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gateway.config.loading import parse
-from gateway.controlplane.places import places_of
+from gateway.controlplane.cursors import places_of
 from gateway.directory.records import AppRecord, app_name, encode
 from gateway.domain.errors import InvalidField
 from gateway.domain.model import Environment

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gateway.controlplane.handler import REFUSAL_LINES_PER_SECOND
-from gateway.directory import changes
+from gateway.directory.apps import changes
 from gateway.observability.logs import JsonFormatter
 from tests.controlplane.paths import APPS, BLOG, CREDENTIALS, TABLES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.credentialsplane.arrivals import Arrivals
+from gateway.credentialsplane.address_rate import Arrivals
 from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured, fetch
 from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway

@@ -10,10 +10,10 @@ from backends.interface import Changes, Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from backends.walking import walk
-from gateway.directory.bindings import CachedBindings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
+from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.model import Environment
 from tests.support.clock import FakeClock
 from tests.support.stores import Faults, FaultyBackend

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backends.errors import BackendUnavailable, CorruptEntry
-from gateway.directory import bindings
+from gateway.directory.resolve import bindings
 from gateway.directory.tokens import new_token
 from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS

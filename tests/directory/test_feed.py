@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backends.interface import MAX_CHANGES
-from gateway.directory.freshness import SILENCE_MS
+from gateway.directory.resolve.freshness import SILENCE_MS
 from gateway.domain.errors import AuthUnavailable
 from gateway.domain.model import Environment
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS, Fate
@@ -245,7 +245,7 @@ async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was
     token = await replica.create()
     await replica.directory.delete_table(SHOP, "sessions")
     assert not await following.knows(token)
-    monkeypatch.setattr("gateway.directory.managed.new_token", lambda: token)
+    monkeypatch.setattr("gateway.directory.apps.managed.new_token", lambda: token)
     await replica.create()
     assert not await following.knows(token)
     await following.feed.follow()

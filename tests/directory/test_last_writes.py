@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backends.interface import Entry
-from gateway.directory.lease import LEASE_MS
+from gateway.directory.reclaim.lease import LEASE_MS
 from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, LAST_WRITE_MS, SHOP, STALE_TTL_MS, Region, Replica
 from tests.support.clock import FakeClock

@@ -7,8 +7,8 @@ import pytest
 
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace, PurgeStep
-from gateway.directory.lease import LEASE_MS, RENEWED_AFTER_MS
-from gateway.directory.reclaiming import COMMANDS_PER_SECOND, TABLES_IN_A_WALK
+from gateway.directory.reclaim.lease import LEASE_MS, RENEWED_AFTER_MS
+from gateway.directory.reclaim.reclaimer import COMMANDS_PER_SECOND, TABLES_IN_A_WALK
 from gateway.directory.records import ReclaimRecord, encode, reclaim_name
 from gateway.domain.model import Environment
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica

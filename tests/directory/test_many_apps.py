@@ -1,6 +1,6 @@
 """Ten thousand apps: what a request costs the store, and when changes are in force on another replica.
 
-Real stores; `tests/system/faults/test_many_apps.py` does the same with more apps and with processes.
+Real stores; `lab/faults/test_many_apps.py` does the same with more apps and with processes.
 """
 
 import asyncio

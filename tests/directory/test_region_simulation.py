@@ -1,13 +1,13 @@
 """A region of 10,000 apps in no time: each seed is a whole one, and each feed has its turn (D194).
 
 The promise: no revoked token works later than 2 s and the partition, and none later than the cache time. More
-seeds, larger regions, and each promise broken on purpose are in `tests/system/faults`.
+seeds, larger regions, and each promise broken on purpose are in `lab/faults`.
 """
 
 import pytest
 
-from tests.system.faults.simulation import running
-from tests.system.faults.simulation.directories import Directories
+from lab.simulation import running
+from lab.simulation.directories import Directories
 
 APPS = 10_000
 COMMAND = "seed {} of tests/directory/test_region_simulation.py"

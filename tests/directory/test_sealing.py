@@ -4,7 +4,7 @@ import pytest
 
 from backends.errors import BackendUnavailable
 from backends.interface import Entry
-from gateway.directory.lease import LEASE_MS
+from gateway.directory.reclaim.lease import LEASE_MS
 from gateway.directory.records import (
     LEASE,
     LeaseRecord,

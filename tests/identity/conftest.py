@@ -3,7 +3,7 @@
 import pytest
 import uvloop
 
-from gateway.http.fetching import fetch_keys
+from gateway.http.client import fetch_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing

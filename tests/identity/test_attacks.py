@@ -8,7 +8,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from gateway.http.fetching import fetch_keys
+from gateway.http.client import fetch_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.keys import MOST_BYTES, parse_keys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway.domain.errors import KeysUnavailable
-from gateway.http.fetching import fetch_keys
+from gateway.http.client import fetch_keys
 from gateway.identity import issuer_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.issuers import Issuers

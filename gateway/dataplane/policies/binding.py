@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from gateway.dataplane.explaining import explain_token
+from gateway.dataplane.diagnostics import explain_token
 from gateway.domain.errors import (
     BindingInactive,
     CallerNotApproved,

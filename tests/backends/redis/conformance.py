@@ -8,7 +8,7 @@ from typing import ClassVar
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.interface import Backend
-from backends.redis.commands import pack
+from backends.redis.wire.commands import pack
 from backends.settings import RedisSettings
 from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened

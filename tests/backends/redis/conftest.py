@@ -6,7 +6,7 @@ import gc
 import pytest
 import uvloop
 
-from backends.redis.connection import Connection
+from backends.redis.wire.connection import Connection
 from tests.support.link import HOST, Link
 from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of

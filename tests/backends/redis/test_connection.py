@@ -5,9 +5,9 @@ import asyncio
 import hiredis
 import pytest
 
-from backends.redis.commands import pack
-from backends.redis.connection import Connection
-from backends.redis.replies import NOT_REDIS
+from backends.redis.wire.commands import pack
+from backends.redis.wire.connection import Connection
+from backends.redis.wire.replies import NOT_REDIS
 from tests.support.outcomes import outcomes, reasons
 from tests.support.wire import until
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from backends.redis.commands import pack
-from backends.redis.deadlines import DEADLINE_SECONDS
+from backends.redis.wire.commands import pack
+from backends.redis.wire.deadlines import DEADLINE_SECONDS
 from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer

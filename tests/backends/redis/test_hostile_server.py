@@ -9,9 +9,15 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
 from backends.interface import Charge, Entry, Keyspace, PurgeStep, Record
-from backends.redis.connection import Connection
-from backends.redis.replies import NOT_REDIS
-from backends.redis.resp import LARGEST_REPLY_BYTES, LONGEST_LINE_BYTES, MOST_ELEMENTS, NotResp, ReplyReader
+from backends.redis.wire.connection import Connection
+from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.resp import (
+    LARGEST_REPLY_BYTES,
+    LONGEST_LINE_BYTES,
+    MOST_ELEMENTS,
+    NotResp,
+    ReplyReader,
+)
 from backends.settings import RedisSettings
 from tests.support.outcomes import outcomes, reasons
 from tests.support.ports import HOST
@@ -85,7 +91,7 @@ def test_what_is_announced_is_refused_before_it_comes(announced):
 
 
 def test_lines_count_like_strings(monkeypatch):
-    monkeypatch.setattr("backends.redis.resp.LARGEST_REPLY_BYTES", 1000)
+    monkeypatch.setattr("backends.redis.wire.resp.LARGEST_REPLY_BYTES", 1000)
     reader = ReplyReader()
     line = b"+" + b"x" * 500 + b"\r\n"
     assert len(list(reader.feed(b"*2\r\n" + line * 2))) == 1

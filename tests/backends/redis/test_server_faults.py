@@ -12,11 +12,11 @@ import pytest
 from backends.breaker import Breaker
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
-from backends.redis.commands import pack
-from backends.redis.deadlines import DEADLINE_SECONDS
-from backends.redis.dialing import Access, dial
-from backends.redis.server import MAX_IN_FLIGHT, Server
-from backends.redis.url import Address
+from backends.redis.topology.server import MAX_IN_FLIGHT, Server
+from backends.redis.wire.commands import pack
+from backends.redis.wire.deadlines import DEADLINE_SECONDS
+from backends.redis.wire.dialing import Access, dial
+from backends.redis.wire.url import Address
 from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer, TlsServer

@@ -10,7 +10,7 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
-from backends.redis import sentinels
+from backends.redis.topology import sentinels
 from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST

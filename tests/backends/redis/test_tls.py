@@ -15,8 +15,8 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
-from backends.redis import server
 from backends.redis.settings import SentinelSettings
+from backends.redis.topology import server
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.support.outcomes import fault_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backends.redis.url import Address, InvalidUrl, Layout, RedisUrl, parse_url
+from backends.redis.wire.url import Address, InvalidUrl, Layout, RedisUrl, parse_url
 
 HERE = Address("127.0.0.1", 6379)
 

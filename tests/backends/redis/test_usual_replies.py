@@ -7,11 +7,11 @@ import hiredis
 import pytest
 
 from backends.interface import Entry, Keyspace
-from backends.redis.commands import Keys
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.entries import RedisEntryStore
-from backends.redis.replies import error_of
-from backends.redis.resp import Reply, usual_reply
+from backends.redis.wire.commands import Keys
+from backends.redis.wire.replies import error_of
+from backends.redis.wire.resp import Reply, usual_reply
 from tests.support.ports import HOST
 
 KEYS, POSTS = Keys("kvs"), Keyspace("t/posts")

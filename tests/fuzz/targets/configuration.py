@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from backends.redis.url import InvalidUrl, Layout, RedisUrl, parse_url
+from backends.redis.wire.url import InvalidUrl, Layout, RedisUrl, parse_url
 from gateway.config.loading import parse
 from gateway.config.problems import InvalidConfiguration, Problem
 from gateway.config.settings import Settings

@@ -13,13 +13,13 @@ from backends.dynamodb.records import DynamoRecordStore
 from backends.dynamodb.transport import HttpReply
 from backends.errors import BackendError
 from backends.interface import Charge, EntryStore, Keyspace, Record, RecordStore, WindowCounter
-from backends.redis.commands import SLOTS, Keys
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.discovery import find_view, named_master, shares_of
 from backends.redis.entries import RedisEntryStore
 from backends.redis.records import RedisRecordStore
-from backends.redis.replies import Redirected, error_of_command
-from backends.redis.url import Address
+from backends.redis.topology.discovery import find_view, named_master, shares_of
+from backends.redis.wire.commands import SLOTS, Keys
+from backends.redis.wire.replies import Redirected, error_of_command
+from backends.redis.wire.url import Address
 from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
 from gateway.domain.answers import render

@@ -93,7 +93,7 @@ def test_modules_are_compiled_without_the_time_of_their_source():
     "path",
     [
         "gateway/__init__.py",
-        "backends/redis/url.py",
+        "backends/redis/wire/url.py",
         "pyproject.toml",
         "setup.cfg",
         "README.md",

@@ -10,8 +10,8 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
-from backends.redis.discovery import find_view
-from backends.redis.url import Address
+from backends.redis.topology.discovery import find_view
+from backends.redis.wire.url import Address
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support.outcomes import fault_of

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
+from lab.faults.fleet import Fleet
+from lab.faults.recovery import assert_right_and_in_time, check_all, until_served
 from tests.support.link import Link
 from tests.support.load import Load
 from tests.support.redis import RedisServer
-from tests.system.faults.fleet import Fleet
-from tests.system.faults.recovery import assert_right_and_in_time, check_all, until_served
 from tests.system.store_faults.test_redis import CODES, first_success
 
 BACK_SECONDS = 1.0

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from lab.faults.fleet import Fleet
+from lab.faults.watch import memory_of
 from tests.backends.dynamodb.scripted import TABLE_NAME, prepared_endpoint
 from tests.support.dynamodb import ENVIRONMENT, REGION, Ministack, ScriptedEndpoint
 from tests.support.dynamodb.answers import SILENCE
 from tests.support.evidence import note_fault
 from tests.support.load import Load
-from tests.system.faults.fleet import Fleet
-from tests.system.faults.watch import memory_of
 
 TOTAL_SECONDS = 2.0
 SLACK_SECONDS = 0.4

@@ -1,0 +1,116 @@
+"""Calls of a cluster: each key belongs to a slot, and each slot to one of many masters (D97)."""
+
+import asyncio
+from collections.abc import Sequence
+
+from backends.errors import BackendError, BackendUnavailable
+from backends.redis.topology.server import PING, Server
+from backends.redis.topology.slots import SlotMap
+from backends.redis.wire.commands import slot_of
+from backends.redis.wire.deadlines import DEADLINE_SECONDS, deadline
+from backends.redis.wire.replies import NotServed, Redirected, check_alive
+from backends.redis.wire.resp import Reply
+
+MAX_REDIRECTIONS = 5
+GAP_SECONDS = 0.25
+"""How long a slot may be without a master before calls for it fail at once."""
+
+_GAP_PAUSE_SECONDS = 0.01
+_GAP_IS_OVER_SECONDS = 1.0
+"""An error that comes so long after the last one is the first of another gap."""
+
+
+class ClusterOfMasters:
+    """Sends each call to the master of its key's slot, and again if that node says that it did nothing.
+
+    It does for MOVED, ASK and CLUSTERDOWN. Anything else may have been carried out, and is not sent again.
+    All attempts of a call share one deadline.
+    """
+
+    def __init__(self, slots: SlotMap) -> None:
+        self._slots = slots
+        self._loop = asyncio.get_running_loop()
+        self._gap_began = self._last_gap = -_GAP_IS_OVER_SECONDS
+
+    async def call(self, key: bytes, command: bytes) -> Reply:
+        due = self._due()
+        slot = slot_of(key)
+        try:
+            return await self._send(slot, command, due)
+        except NotServed as error:
+            self._slots.refresh()
+            return await self._retry_in_gap(slot, command, due, error)
+        except BackendUnavailable:
+            self._slots.refresh()
+            raise
+
+    async def masters(self) -> Sequence[Server]:
+        return await self._slots.masters(self._due())
+
+    async def ping(self) -> None:
+        masters = await self.masters()
+        try:
+            for reply in await asyncio.gather(*(master.call(PING) for master in masters)):
+                check_alive(reply)
+        except BackendError:
+            self._slots.refresh()
+            raise
+
+    async def close(self) -> None:
+        await self._slots.close()
+
+    def _due(self) -> float:
+        return self._loop.time() + DEADLINE_SECONDS
+
+    async def _send(self, slot: int, command: bytes, due: float) -> Reply:
+        server = self._slots.owner(slot)
+        try:
+            if server is not None:
+                return await server.call(command)
+            async with deadline(due):
+                return await (await self._slots.first_owner(slot, due)).call(command)
+        except Redirected as redirection:
+            async with deadline(due):
+                return await self._follow(redirection, command)
+
+    async def _follow(self, redirection: Redirected, command: bytes) -> Reply:
+        """Send a command to the node that was named.
+
+        MOVED corrects the map: the slot has a new owner. ASK does not: the slot is still moving, this key has
+        arrived already, and the new node serves it only to a client that says ASKING first.
+        """
+        for _ in range(MAX_REDIRECTIONS):
+            try:
+                if redirection.is_asking:
+                    return await self._slots.server_at(redirection.address).call_asking(command)
+                return await self._slots.assign(redirection.slot, redirection.address).call(command)
+            except Redirected as another:
+                redirection = another
+        raise BackendUnavailable("redirected again and again")
+
+    async def _retry_in_gap(self, slot: int, command: bytes, due: float, error: NotServed) -> Reply:
+        """Send again while this may be the gap between two masters of the slot.
+
+        In a planned failover a node may hear that the old master was demoted before it hears of the new
+        master; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is
+        bounded for the cluster, not per call: in an outage that lasts, only the calls of its first
+        `GAP_SECONDS` wait, and all others fail at once (D91).
+        """
+        ends = min(due, self._end_of_gap())
+        while self._loop.time() + _GAP_PAUSE_SECONDS < ends:
+            await asyncio.sleep(_GAP_PAUSE_SECONDS)
+            try:
+                async with deadline(due):
+                    return await self._send(slot, command, due)
+            except NotServed as again:
+                error = again
+        self._last_gap = self._loop.time()
+        raise error
+
+    def _end_of_gap(self) -> float:
+        """When calls that meet the gap now are to give up."""
+        now = self._loop.time()
+        if now - self._last_gap >= _GAP_IS_OVER_SECONDS:
+            self._gap_began = now
+        self._last_gap = now
+        return self._gap_began + GAP_SECONDS

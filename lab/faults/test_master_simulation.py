@@ -1,0 +1,63 @@
+"""Masters that are replaced, in no time: 2 s after most sentinels name another, nobody calls the old one.
+
+`KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D165).
+"""
+
+import functools
+import os
+
+import pytest
+
+from backends.redis.topology.sentinels import MasterBySentinels, Sentinels
+from lab.simulation import running
+from lab.simulation.masters import Masters
+from lab.simulation.running import first_wrong, in_processes
+from tests.support.evidence import note_statuses
+
+COMMAND = "KVS_SEED={} python -m pytest lab/faults/test_master_simulation.py -k any_seed"
+
+
+def simulate(seed: int) -> Masters:
+    return running.simulate(functools.partial(Masters, seed), seed)
+
+
+simulate_all = functools.partial(running.simulate_all, simulate, COMMAND)
+
+
+def assert_nothing_is_wrong(seeds, summaries) -> None:
+    for wrong, happened, statuses in summaries:
+        note_statuses(statuses, faults=happened, tried=0)
+        assert wrong == []
+        assert len(seeds) == 1 or min(statuses[200], statuses[503]) > 0
+
+
+def test_no_old_master_is_called_with_any_seed():
+    only = os.environ.get("KVS_SEED")
+    seeds = range(200) if only is None else [int(only)]
+    assert_nothing_is_wrong(seeds, [simulate_all(seeds)])
+
+
+@pytest.mark.heavy
+def test_no_old_master_is_called_with_ten_thousand_seeds():
+    seeds = range(int(os.environ.get("KVS_SEEDS", "10000")))
+    assert_nothing_is_wrong(seeds, in_processes(simulate_all, seeds))
+
+
+async def _trust_the_connection(self):
+    """The connection lives, and so nobody is asked."""
+
+
+def _believe_the_first(self, named):
+    return next(iter(named), None)
+
+
+BROKEN = {
+    "a live connection is trusted": (MasterBySentinels, "_watch", _trust_the_connection),
+    "the first sentinel to answer is believed": (Sentinels, "_named_by_most", _believe_the_first),
+}
+
+
+@pytest.mark.parametrize(("where", "what", "broken"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_master_that_is_kept_or_taken_wrongly_is_noticed(monkeypatch, where, what, broken):
+    monkeypatch.setattr(where, what, broken)
+    assert first_wrong(simulate_all, range(200)) != []

@@ -1,0 +1,106 @@
+"""A store without a clock that a condition could ask for: the counters of DynamoDB (D164).
+
+The counting is the gateway's own (`DynamoWindowCounter`, `StoreTime`). The store applies its conditional
+updates, and dates its responses to the second (D140).
+"""
+
+from email.utils import formatdate
+from typing import Any
+
+import msgspec
+
+from backends.clock import Clock
+from backends.dynamodb.counters import DynamoWindowCounter
+from backends.dynamodb.failures import ConditionFailed
+from backends.dynamodb.store_time import StoreTime
+from lab.simulation.network import Network
+from lab.simulation.remote import RemoteBackend
+from lab.simulation.store import Store, Window
+
+WINDOW_MS = 60_000
+APART_MS = 1_300
+"""What replicas' ideas of the store's time differ by at the most: a second, and a round trip."""
+
+
+class Items:
+    """Window counters, and the windows that there were."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._items: dict[str, dict[str, int]] = {}
+        self._last: dict[str, Window] = {}
+
+    async def update(self, request: dict[str, Any]) -> tuple[str, bytes | ConditionFailed]:
+        """The date of the response, and what it says."""
+        bucket = request["Key"]["pk"]["S"]
+        values = {
+            name: int(value["N"])
+            for name, value in request["ExpressionAttributeValues"].items()
+            if "N" in value
+        }
+        item = self._items.get(bucket)
+        if ":limit" in values:
+            is_open = item is not None and values[":now"] < item["c"] <= values[":latest"]
+            if item is None or not is_open or item["n"] >= values[":limit"]:
+                return self.date(), _failed(item)
+            item["n"] += 1
+            self._count(bucket, values[":limit"])
+        else:
+            if (None if item is None else item["c"]) != values.get(":closed"):
+                return self.date(), _failed(item)
+            item = self._items[bucket] = {"n": 1, "c": values[":closes"]}
+            self._open(bucket)
+        return self.date(), msgspec.json.encode({"Attributes": _attributes(item)})
+
+    async def look(self) -> str:
+        """The date of a response to anything else."""
+        return self.date()
+
+    def date(self) -> str:
+        return formatdate(self._store.clock.wall_ms() // 1000, usegmt=True)
+
+    def _open(self, bucket: str) -> None:
+        now_ms = self._store.clock.monotonic_ms()
+        window = Window(bucket, now_ms, now_ms + WINDOW_MS + APART_MS, 1, closes_early_by_ms=2 * APART_MS)
+        before = self._last.get(bucket)
+        if before is not None:
+            window.follows_after_ms = now_ms - before.opened_ms
+        self._last[bucket] = window
+        self._store.windows.append(window)
+
+    def _count(self, bucket: str, limit: int) -> None:
+        window = self._last[bucket]
+        window.admitted += 1
+        if window.admitted == limit:
+            window.filled_ms = self._store.clock.monotonic_ms()
+
+
+class ClocklessBackend(RemoteBackend):
+    """A replica's view of a store whose counters are such items."""
+
+    def __init__(self, network: Network, items: Items, clock: Clock) -> None:
+        super().__init__(network)
+        self._items = items
+        self._time = StoreTime(clock)
+        self.counters = DynamoWindowCounter(self, "table", self._time.now_ms)
+
+    async def call(self, _action: object, request: dict[str, Any]) -> bytes:
+        """As a client of DynamoDB has it."""
+        asked_ms = self._time.monotonic_ms()
+        date, reply = await self._network.call(lambda: self._items.update(request), may_repeat=False)
+        self._time.note(date, asked_ms)
+        if isinstance(reply, ConditionFailed):
+            raise reply
+        return reply
+
+    async def ping(self) -> None:
+        asked_ms = self._time.monotonic_ms()
+        self._time.note(await self._network.call(self._items.look, may_repeat=True), asked_ms)
+
+
+def _attributes(item: dict[str, int]) -> dict[str, dict[str, str]]:
+    return {name: {"N": str(value)} for name, value in item.items()}
+
+
+def _failed(item: dict[str, int] | None) -> ConditionFailed:
+    return ConditionFailed(None if item is None else msgspec.json.encode(_attributes(item)))

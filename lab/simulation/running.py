@@ -1,0 +1,111 @@
+"""Runs many seeds: what was wrong and how to see it again, what happened, and the answers by status."""
+
+import logging
+import multiprocessing
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Protocol
+from unittest.mock import patch
+
+from gateway.directory import tokens
+from gateway.directory.apps import changes, managed
+from lab.simulation.loop import run_in_no_time
+from tests.support.evidence import note_statuses
+
+SEEDS_AT_ONCE = 100
+
+Summary = tuple[list[str], Counter[str], Counter[int]]
+
+
+class World(Protocol):
+    """What a seed brings about."""
+
+    faults: list[str]
+    happened: Counter[str]
+    statuses: Counter[int]
+    unanswered: int
+
+    async def run(self) -> None: ...
+
+
+def simulate(build: Callable[[], World], seed: int) -> World:
+    """Secrets are drawn from the seed, too. `build` runs inside the loop.
+
+    Nothing is logged: faults are many and foreseen, and what the log says of them has tests of its own.
+    """
+
+    async def whole() -> World:
+        world = build()
+        await world.run()
+        return world
+
+    random.seed(seed)
+    with (
+        patch.object(tokens, "randbits", random.getrandbits),
+        patch.object(managed, "token_hex", _token_hex),
+        patch.object(changes, "token_hex", _token_hex),
+        _without_log(),
+    ):
+        return run_in_no_time(whole())
+
+
+def simulate_all(simulate_one: Callable[[int], World], command: str, seeds: Sequence[int]) -> Summary:
+    """`command` has a place for the seed; 0 counts the answers that did not come."""
+    wrong: list[str] = []
+    happened: Counter[str] = Counter()
+    statuses: Counter[int] = Counter()
+    for seed in seeds:
+        try:
+            world = simulate_one(seed)
+        except Exception as fault:
+            raise AssertionError(command.format(seed)) from fault
+        wrong += [f"{fault} ({command.format(seed)})" for fault in world.faults]
+        happened += world.happened
+        statuses += world.statuses + Counter({0: world.unanswered})
+    return wrong, happened, statuses
+
+
+def assert_nothing_is_wrong(
+    seeds: Sequence[int], summaries: Sequence[Summary]
+) -> tuple[Counter[str], Counter[int]]:
+    """Noted for the table of faults. Returns what happened, and the answers by status."""
+    happened = sum((summary[1] for summary in summaries), Counter())
+    statuses = sum((summary[2] for summary in summaries), Counter())
+    note_statuses(statuses, faults=happened, tried=len(seeds))
+    assert [fault for summary in summaries for fault in summary[0]] == []
+    return happened, statuses
+
+
+def in_processes(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[Summary]:
+    """On all cores."""
+    parts = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(work, parts))
+
+
+def first_wrong(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[str]:
+    """What the first of the seeds shows that shows anything; a seed that ends in an exception does."""
+    for seed in seeds:
+        try:
+            wrong = work([seed])[0]
+        except AssertionError as fault:
+            wrong = [str(fault)]
+        if wrong:
+            return wrong
+    return []
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _token_hex(size: int) -> str:
+    return random.getrandbits(8 * size).to_bytes(size).hex()
