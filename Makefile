@@ -16,7 +16,7 @@ help:
 	@echo "make screenshots  docs/console/*.png"
 	@echo "make faults  break everything for half an hour; one table of what held"
 	@echo "make cluster  as root: a real Kubernetes on this machine, and what is proved on it; KEEP=1 leaves it for a look"
-	@echo "make check   lint, types, import contracts, manifests"
+	@echo "make check   lint, types, import contracts, language, manifests"
 	@echo "make format  lay out the code"
 	@echo "make bench   speed beside its peers, scale, cost per stage: benchmarks/results"
 	@echo "make fuzz    inputs led by coverage, FUZZ_SECONDS=60 for each target"
@@ -114,6 +114,7 @@ check: $(VENV)/.dev manifests
 	cd clients/python && $(abspath $(BIN))/mypy
 	$(BIN)/lint-imports
 	$(BIN)/kvs-gateway check --config config.example.yaml
+	$(BIN)/python -m tests.project.language
 	$(BIN)/python -m tests.project.figures
 
 # Renders every overlay and combination of deploy/, validates and checks them: as tests, which `make test-all` runs, too.
