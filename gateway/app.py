@@ -41,7 +41,6 @@ from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.parts import Defaults, DirectoryParts, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
-from gateway.http.client import fetch_keys
 from gateway.http.service import Service
 from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
@@ -56,6 +55,7 @@ from gateway.opsplane.health import Health
 from gateway.replica.background import dropping_idle_rows, fetching_keys, health_checks, tending
 from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
+from gateway.replica.key_sources import fetch_keys
 from gateway.replica.reload import Part, Prepared, Reload
 from gateway.replica.run import Replica, within_limits
 from gateway.replica.stores import OpenStore, Stores, open_stores
@@ -195,7 +195,7 @@ class DataPlane:
         )
         metrics = shared.metrics
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
-        metrics.watch(catalogue.PLACES_LOST, lambda: self.service.places.lost)
+        metrics.watch(catalogue.CONNECTIONS_EVICTED, lambda: self.service.limiter.evicted)
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
 
     def prepare(self, settings: Settings) -> Prepared:

@@ -21,7 +21,7 @@ from gateway.domain.answers import iso_instant
 from gateway.domain.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.domain.model import UsageOutcome
 from gateway.domain.rules import TableName
-from gateway.http.asking import NoAnswer, TooLongAnswer, ask
+from gateway.http.client import FetchError, ResponseTooLarge, fetch
 
 _DEADLINE_SECONDS = 5.0
 _FRESH_SECONDS = 10
@@ -132,11 +132,11 @@ class UsageCalls:
 async def _query(base: str, path: str, form: Mapping[str, str]) -> bytes:
     """What Prometheus answers. Raises UsageUnavailable."""
     try:
-        return await ask(base + path, form, most_bytes=MOST_BYTES)
-    except TooLongAnswer as fault:
-        raise UsageUnavailable(f"Prometheus {fault}; ask for one table, ?table=") from None
-    except NoAnswer as fault:
-        raise UsageUnavailable(f"Prometheus {fault}") from None
+        return await fetch(base + path, form, max_bytes=MOST_BYTES)
+    except ResponseTooLarge as error:
+        raise UsageUnavailable(f"Prometheus {error}; ask for one table, ?table=") from None
+    except FetchError as error:
+        raise UsageUnavailable(f"Prometheus {error}") from None
 
 
 def _totals(name: str, figures: Figures) -> dict[str, Any]:

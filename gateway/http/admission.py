@@ -1,4 +1,4 @@
-"""Who may stay connected to a listener. Places are scarce: who uses up most of them loses one first (D150).
+"""Admission to a listener: who may stay connected. The group that uses most is evicted first (D150).
 
 A connection can lose its place while it waits for its client: it is new and has sent no whole head, it has
 sent a head and its body is on its way, its response waits to be read, or it is kept between two requests. A
@@ -24,7 +24,7 @@ class Connected(Protocol):
 
     peer: str
 
-    def displace(self) -> None:
+    def evict(self) -> None:
         """Close at once: the place is another's."""
         ...
 
@@ -32,7 +32,7 @@ class Connected(Protocol):
 Member = TypeVar("Member", bound=Connected)
 
 
-class Places(Generic[Member]):
+class ConnectionLimiter(Generic[Member]):
     """At most `most` places, and `most_per_address` for one address; 0: no bound of its own."""
 
     def __init__(self, most: int, most_per_address: int) -> None:
@@ -45,7 +45,7 @@ class Places(Generic[Member]):
         self.receiving: dict[Member, None] = {}
         self.unread: dict[Member, None] = {}
         self.kept: dict[Member, None] = {}
-        self.lost = 0
+        self.evicted = 0
 
     def admits(self, connection: Member) -> bool:
         """Give a new connection a place, if need be another's; False if there is none for it."""
@@ -85,8 +85,8 @@ class Places(Generic[Member]):
             return False
         connection = next(iter(largest))
         self.leave(connection)
-        self.lost += 1
-        connection.displace()
+        self.evicted += 1
+        connection.evict()
         return True
 
 

@@ -1,36 +1,42 @@
-"""What lies at a place that others write to: a URL, or a file. Bounded in bytes and in time."""
+"""Requests of the gateway to other servers: a JWKS endpoint, Prometheus."""
 
-import asyncio
-import os
-import stat
+from collections.abc import Mapping
 
-from gateway.config.settings import is_url
-from gateway.http.asking import NoAnswer, ask
-from gateway.identity.issuer_keys import FetchFailed
-from gateway.identity.keys import MOST_BYTES
+import aiohttp
 
-_SECONDS = 10.0
+_FIELDS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
-async def fetch_keys(place: str) -> bytes:
-    """What should be the keys of an issuer. Raises FetchFailed."""
-    if not is_url(place):
-        return await asyncio.to_thread(_read, place)
+class FetchError(Exception):
+    """The server gave no usable response.
+
+    The text is a predicate, to be put behind the server's name, and quotes nothing of the response.
+    """
+
+
+class ResponseTooLarge(FetchError):
+    """The server sent more bytes than the caller allows."""
+
+
+async def fetch(url: str, form: Mapping[str, str] | None = None, *, max_bytes: int) -> bytes:
+    """Sends a GET, or a POST of the form, and returns the body of the 200. Raises FetchError.
+
+    Follows no redirect, uses no proxy, and decompresses nothing. Bounded in bytes; the caller sets
+    a deadline.
+    """
+    body = bytearray()
+    method = "GET" if form is None else "POST"
     try:
-        async with asyncio.timeout(_SECONDS):
-            return await ask(place, most_bytes=MOST_BYTES)
-    except NoAnswer as fault:
-        raise FetchFailed(f"the server {fault}") from None
-    except TimeoutError:
-        raise FetchFailed(f"the server does not answer within {_SECONDS:.0f} s") from None
-
-
-def _read(file: str) -> bytes:
-    """Of a regular file: reading a pipe would block."""
-    try:
-        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:  # noqa: PTH123
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise FetchFailed("the file is none")
-            return opened.read(MOST_BYTES + 1)
-    except (OSError, ValueError):
-        raise FetchFailed("the file cannot be read") from None
+        async with (
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False) as session,
+            session.request(method, url, data=form, allow_redirects=False, headers=_FIELDS) as response,
+        ):
+            if response.status != 200:
+                raise FetchError(f"answers {response.status}")
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > max_bytes:
+                    raise ResponseTooLarge(f"answers with more than {max_bytes} bytes")
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise FetchError(f"does not answer: {type(error).__name__}") from None
+    return bytes(body)

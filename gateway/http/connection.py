@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
     def stop_lingering(self) -> None:
         self._sender.stop_lingering()
 
-    def displace(self) -> None:
+    def evict(self) -> None:
         self._ends = True
         self._sender.abort()
 
@@ -113,12 +113,12 @@ class Connection(asyncio.Protocol):
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""  # behind a proxy all have the same
         service.to_connect.discard(self)
-        self._waits_in = service.places.new
-        if service.places.admits(self):
+        self._waits_in = service.limiter.new
+        if service.limiter.admits(self):
             self._deadline.set(settings.head_seconds, self._refuse_late_head)
             return
         self._refuse(Overloaded("this replica, or this address, has as many connections as it may"))
-        if not service.places.lets_linger(self):
+        if not service.limiter.lets_linger(self):
             self._close()
 
     def data_received(self, data: bytes) -> None:
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._service.places.leave(self)
+        self._service.limiter.leave(self)
         if self._task is not None:
             self._service.unfinished.add(self._task)
         self._ends = True
@@ -207,7 +207,7 @@ class Connection(asyncio.Protocol):
                 if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
                 elif not self._ends:
-                    self._wait_in(self._service.places.kept)
+                    self._wait_in(self._service.limiter.kept)
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter
@@ -217,14 +217,14 @@ class Connection(asyncio.Protocol):
             self._service.unfinished.discard(task)
             forget_task(task)
             self._task = self._waiter = self._request = None
-            self._wait_in(self._service.places.unread)
+            self._wait_in(self._service.limiter.unread)
             self._close()
 
     async def _exchange(self, message: Message | None, task: "asyncio.Task[None]") -> bool:
         """Send the response to a message; False if the connection is good for no other."""
         if message is None or not is_servable(message[0]):
             self._refuse(BadRequest())
-            self._wait_in(self._service.places.unread)
+            self._wait_in(self._service.limiter.unread)
             await self._sender.linger()
             return False
         head, body = message
@@ -232,7 +232,7 @@ class Connection(asyncio.Protocol):
         if has_arrived:
             self._receiver.free()
         else:
-            self._wait_in(self._service.places.receiving)
+            self._wait_in(self._service.limiter.receiving)
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
@@ -246,12 +246,12 @@ class Connection(asyncio.Protocol):
         if rest:
             self._sender.write(rest)
         if self._sender.is_paused:
-            self._wait_in(self._service.places.unread)
+            self._wait_in(self._service.limiter.unread)
             if not await self._sender.drain():
                 return False
         if closes:
             self._ends = True
-            self._wait_in(self._service.places.unread)
+            self._wait_in(self._service.limiter.unread)
             was_there = await self._sender.linger()
             if response.on_read is not None and was_there and await self._sender.was_read():
                 response.on_read()
@@ -264,7 +264,7 @@ class Connection(asyncio.Protocol):
     def _wait_in(self, group: dict[OpenConnection, None]) -> None:
         """Wait for the client, among others that wait for the same, unless its place is lost."""
         self._waits_in.pop(self, None)
-        if self in self._service.places.taken:
+        if self in self._service.limiter.taken:
             self._waits_in = group
             group[self] = None
 

@@ -38,7 +38,7 @@ class Handshake(asyncio.Protocol):
     def stop_lingering(self) -> None:
         self.abort()
 
-    def displace(self) -> None:
+    def evict(self) -> None:
         self.abort()
 
     def abort(self) -> None:
@@ -50,13 +50,14 @@ class Handshake(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""
-        places = self._service.places
-        if places.admits(self) or places.lets_linger(self):  # one without a place is told so by `Connection`
+        limiter = self._service.limiter
+        # a connection that was refused shakes hands first, to be refused in words by `Connection`
+        if limiter.admits(self) or limiter.lets_linger(self):
             self._transport.pause_reading()
             self._task = asyncio.get_running_loop().create_task(self._serve(), name="handshake")
         else:
             self._service.count_refusal(Overloaded())
-            places.leave(self)
+            limiter.leave(self)
             self.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -64,7 +65,7 @@ class Handshake(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Before the handshake began."""
-        self._service.places.leave(self)
+        self._service.limiter.leave(self)
 
     async def _serve(self) -> None:
         secured: asyncio.Transport | None = None
@@ -73,7 +74,7 @@ class Handshake(asyncio.Protocol):
                 with suppress(OSError):  # SSLError, and what a client that is late is cut off with, are such
                     secured = await self._shake_hands()
         finally:
-            self._service.places.leave(self)
+            self._service.limiter.leave(self)
         if secured is None or self._transport.is_closing():
             self.abort()
             return

@@ -106,7 +106,7 @@ class Sender:
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + self._write_seconds
         while self._transport is not None:
-            if not _untaken_bytes(self._transport):
+            if not _unacked_bytes(self._transport):
                 return not _was_reset(self._transport)
             if loop.time() >= ends_at:
                 return False
@@ -151,7 +151,7 @@ def wake(waiting: "asyncio.Future[None] | None") -> None:
         waiting.set_result(None)
 
 
-def _untaken_bytes(transport: asyncio.Transport) -> int:
+def _unacked_bytes(transport: asyncio.Transport) -> int:
     """Those in our buffer and, where the system tells (Linux: SIOCOUTQ), in the kernel's."""
     queued = array.array("i", [0])
     try:

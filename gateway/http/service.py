@@ -9,7 +9,7 @@ from weakref import WeakSet
 from backends.clock import Clock
 from gateway.config.settings import EdgeSettings
 from gateway.domain.errors import Refusal
-from gateway.http.admission import FEWEST_REFUSED, Places, with_refused
+from gateway.http.admission import FEWEST_REFUSED, ConnectionLimiter, with_refused
 from gateway.http.messages import Handler
 
 _SPARE_FILES = 256
@@ -34,7 +34,7 @@ class OpenConnection(Protocol):
         """Close now where only a last response's way to the client is waited for."""
         ...
 
-    def displace(self) -> None:
+    def evict(self) -> None:
         """Close at once: the place is another's."""
         ...
 
@@ -72,7 +72,7 @@ class Service:
         self.clock = clock
         self.is_draining = is_draining
         self.count_refusal = count_refusal
-        self.places: Places[OpenConnection] = Places(
+        self.limiter: ConnectionLimiter[OpenConnection] = ConnectionLimiter(
             settings.max_connections, settings.max_connections_per_address
         )
         self.unfinished: set[asyncio.Task[None]] = set()  # of connections that are lost
@@ -81,7 +81,7 @@ class Service:
     @property
     def connections(self) -> set[OpenConnection]:
         """All that are open."""
-        return self.places.taken
+        return self.limiter.taken
 
     @property
     def awaits_heads(self) -> bool:

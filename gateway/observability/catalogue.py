@@ -43,7 +43,7 @@ HTTP_REQUEST_DURATION = Metric(
 REFUSALS = Metric("kvs_refusals_total", "counter", "Refused requests.", ("code",))
 REQUESTS_IN_FLIGHT = Metric("kvs_requests_in_flight", "gauge", "Requests being served.")
 CONNECTIONS = Metric("kvs_connections", "gauge", "Open ones, of the data listener.")
-PLACES_LOST = Metric(
+CONNECTIONS_EVICTED = Metric(
     "kvs_connections_displaced_total", "counter", "Waiting ones that were closed for new ones."
 )
 

@@ -116,7 +116,7 @@ ROWS = (
     _row(
         "1,000 hostile clients take all places or slots of bodies: good ones keep 99 %, p99 below 100 ms",
         "system/hostile/test_scarce.py",
-        "http/test_places.py",
+        "http/test_admission.py",
     ),
     _row(
         "replies to changes of the directory are lost: the answer is what the change came to, or unknown",

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from gateway.http.admission import Places
+from gateway.http.admission import ConnectionLimiter
 from tests.http.test_capacity import assert_overloaded, connections, unread_socket
 from tests.support.gateway import run_gateway
 from tests.support.wire import head, read_reply, signed_call, until
@@ -101,7 +101,7 @@ async def test_where_bodies_on_their_way_take_all_places_the_slowest_makes_room(
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as slow:
         for number, (_, writer) in enumerate(slow):
             writer.write(NO_BODY)
-            await until(lambda number=number: len(gateway.app.data.service.places.receiving) == number + 1)
+            await until(lambda number=number: len(gateway.app.data.service.limiter.receiving) == number + 1)
         async with connections(gateway, 1) as [good]:
             assert await is_served(gateway, *good)
             assert await has_lost(slow[0][0])
@@ -115,7 +115,7 @@ async def test_a_request_whose_body_has_come_is_served_whoever_comes(pieces):
         call = signed_call(gateway, "put", body, extra=())
         gateway.faults.gate.clear()
         writer.write(call[: -len(body)])
-        await until(lambda: gateway.app.data.service.places.receiving)
+        await until(lambda: gateway.app.data.service.limiter.receiving)
         for start in range(0, len(body), len(body) // pieces + 1):
             writer.write(body[start : start + len(body) // pieces + 1])
             await asyncio.sleep(0.005)
@@ -141,7 +141,7 @@ async def test_the_other_listeners_make_room_as_well(listener):
 
 async def test_who_lost_a_place_is_counted():
     async with capped(max_connections=1) as gateway, connections(gateway, 5):
-        await until(lambda: gateway.app.data.service.places.lost == 4)
+        await until(lambda: gateway.app.data.service.limiter.evicted == 4)
         assert (await gateway.metrics())["kvs_connections_displaced_total"] == 4
         assert (await gateway.metrics())["kvs_connections"] == 1
 
@@ -154,7 +154,7 @@ async def test_refused_connections_of_one_address_drive_nobody_out():
     ):
         for pair in pairs:
             assert await is_served(gateway, *pair)
-        assert gateway.app.data.service.places.lost == 0
+        assert gateway.app.data.service.limiter.evicted == 0
 
 
 async def test_an_address_that_holds_all_it_may_is_refused_more_and_nobody_makes_room_for_it():
@@ -175,7 +175,7 @@ class Member:
     def __init__(self, peer: str) -> None:
         self.peer = peer
 
-    def displace(self) -> None:
+    def evict(self) -> None:
         raise AssertionError("nobody has to make room")
 
 
@@ -191,18 +191,18 @@ class Member:
     ],
 )
 def test_of_ipv6_an_address_is_the_network_that_one_client_has(first, second, is_one):
-    places = Places(10, 1)
-    assert places.admits(Member(first))
-    assert places.admits(Member(second)) is not is_one
+    limiter = ConnectionLimiter(10, 1)
+    assert limiter.admits(Member(first))
+    assert limiter.admits(Member(second)) is not is_one
 
 
 def test_nothing_is_kept_of_an_address_that_has_left():
-    places = Places(10, 1)
+    limiter = ConnectionLimiter(10, 1)
     for _ in range(3):
         member = Member("10.0.0.1")
-        assert places.admits(member)
-        places.leave(member)
-    assert [places.taken, places.new, places.receiving, places.kept, places._by_address] == [
+        assert limiter.admits(member)
+        limiter.leave(member)
+    assert [limiter.taken, limiter.new, limiter.receiving, limiter.kept, limiter._by_address] == [
         set(),
         {},
         {},
@@ -259,9 +259,9 @@ async def test_who_does_not_read_makes_room():
         loop, client = asyncio.get_running_loop(), unread_socket(gateway)
         with client:
             sending = asyncio.create_task(loop.sock_sendall(client, NOWHERE * 500_000))
-            await until(lambda: gateway.app.data.service.places.unread)
+            await until(lambda: gateway.app.data.service.limiter.unread)
             async with connections(gateway, 1) as [good]:
                 assert await is_served(gateway, *good)
             with suppress(ConnectionError):
                 await sending
-        assert not gateway.app.data.service.places.unread
+        assert not gateway.app.data.service.limiter.unread

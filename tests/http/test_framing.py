@@ -122,7 +122,7 @@ async def test_a_body_as_long_as_the_one_before_is_no_framing_without_end(gatewa
     for _ in range(3):
         call = signed_call(gateway, "put", body, extra=())
         writer.write(call[: -len(body)])
-        await until(lambda: gateway.app.data.service.places.receiving)
+        await until(lambda: gateway.app.data.service.limiter.receiving)
         writer.write(body)
         reply = await read_reply(reader)
         assert (reply.status, reply.closes) == (200, False)

@@ -111,6 +111,6 @@ async def test_nothing_is_kept_of_handshakes_that_fail(authority, tmp_path):
                 _, writer = await asyncio.open_connection(*_address(gateway))
                 writer.write(sent)
                 writer.close()
-        places = gateway.app.data.service.places
-        await until(lambda: not places.taken)
-        assert [places.new, places.receiving, places.unread, places.kept] == [{}, {}, {}, {}]
+        limiter = gateway.app.data.service.limiter
+        await until(lambda: not limiter.taken)
+        assert [limiter.new, limiter.receiving, limiter.unread, limiter.kept] == [{}, {}, {}, {}]

@@ -3,9 +3,9 @@
 import pytest
 import uvloop
 
-from gateway.http.client import fetch_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
+from gateway.replica.key_sources import fetch_keys
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing
 from tests.support.clock import FakeClock
 from tests.support.virtual_time import VirtualTimeLoop

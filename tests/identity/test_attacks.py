@@ -8,10 +8,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from gateway.http.client import fetch_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.keys import MOST_BYTES, parse_keys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
+from gateway.replica.key_sources import fetch_keys
 from tests.identity.issuer import (
     AUDIENCE,
     ISSUER,

@@ -6,11 +6,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway.domain.errors import KeysUnavailable
-from gateway.http.client import fetch_keys
 from gateway.identity import issuer_keys
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
+from gateway.replica.key_sources import fetch_keys
 from tests.identity.issuer import ALL, ISSUER, jwks, shown, token
 from tests.support.wire import until
 
