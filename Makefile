@@ -143,7 +143,7 @@ FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.dev
 	@$(BIN)/pip install --quiet 'atheris >=3'
 	@for target in $$(ls tests/fuzz/corpus); do \
-		$(BIN)/python -m tests.fuzz.coverage_guided $$target --seconds $(FUZZ_SECONDS) || exit 1; done
+		$(BIN)/python -m lab.fuzz $$target --seconds $(FUZZ_SECONDS) || exit 1; done
 
 # What the image installs, by hash; Python 3.11 and newer, every platform. setup.cfg alone decides for everybody else.
 lock: $(VENV)/.venv

@@ -98,13 +98,11 @@ class RegionBench:
     def reclaiming(self) -> Found:
         """How late calls are beside a walk."""
         amounts = [self._plan.foreign_keys, self._plan.reclaiming_pairs]
-        windows = program_output(
-            "tests.system.reclaiming", amounts, list[Window], _PATIENCE_SECONDS, is_pinned=False
-        )
+        windows = program_output("lab.reclaiming", amounts, list[Window], _PATIENCE_SECONDS, is_pinned=False)
         measured = Reclaiming(self._plan.foreign_keys, windows)
         return Found(report.reclaiming(measured), measured)
 
     def month(self) -> Found:
         """What `kvs-gateway usage` needs for it."""
-        month = program_output("tests.system.billing.month", [], Month, _MONTH_SECONDS, is_pinned=False)
+        month = program_output("lab.billing.month", [], Month, _MONTH_SECONDS, is_pinned=False)
         return Found(report.month(month), month)

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from lab.store_faults.test_redis import CODES
 from tests.support.load import Load
-from tests.system.store_faults.test_redis import CODES
 
 IN_A_ROW = 100
 SECONDS = 15.0

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from lab.hostile.crowd import Behaviour, Crowd
+from lab.hostile.watch import Watch
 from tests.support.traffic import Habits, Traffic
 from tests.support.wire import until
-from tests.system.hostile.crowd import Behaviour, Crowd
-from tests.system.hostile.watch import Watch
 
 SIZE = 1000
 PATIENT = {"head_seconds": 5, "body_seconds": 10, "idle_seconds": 75, "write_seconds": 10}

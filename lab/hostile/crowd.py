@@ -51,7 +51,7 @@ class Crowd:
         return End(**await self._report(within_seconds))
 
     async def __aenter__(self) -> Self:
-        command = [sys.executable, "-m", "tests.system.hostile.members"]
+        command = [sys.executable, "-m", "lab.hostile.members"]
         self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
         self._process.stdin.write(json.dumps(self._orders).encode() + b"\n")
         self.connect_seconds = (await self._report(30))["connect_seconds"]

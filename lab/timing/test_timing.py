@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from lab.timing.attempts import IN_PROCESS, over_http, signatures
+from lab.timing.comparison import Pair, compare
 from tests.support.config import BASE
 from tests.support.evidence import note
 from tests.support.process import GatewayProcess
-from tests.system.timing.attempts import IN_PROCESS, over_http, signatures
-from tests.system.timing.comparison import Pair, compare
 
 SAMPLES = pytest.mark.parametrize(
     "samples", [1_000, pytest.param(20_000, marks=pytest.mark.heavy)], ids="{:,} samples".format

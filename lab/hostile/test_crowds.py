@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from lab.hostile.conftest import SECONDS
+from lab.hostile.crowd import Behaviour, Crowd
+from lab.hostile.limits import affordable
+from lab.hostile.watch import Watch
 from tests.support.load import client_of
 from tests.support.traffic import Habits, Traffic
 from tests.support.wire import signed_call, until
-from tests.system.hostile.conftest import SECONDS
-from tests.system.hostile.crowd import Behaviour, Crowd
-from tests.system.hostile.limits import affordable
-from tests.system.hostile.watch import Watch
 
 SIZE = 1000
 MARGIN_SECONDS = 2.5

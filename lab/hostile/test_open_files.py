@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from lab.hostile.crowd import Crowd
+from lab.hostile.watch import Watch
 from tests.support.load import client_of
 from tests.support.wire import until
-from tests.system.hostile.crowd import Crowd
-from tests.system.hostile.watch import Watch
 
 LATE = "HTTP/1.1 408 Request Timeout"
 SIZE = 800

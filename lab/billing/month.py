@@ -1,4 +1,4 @@
-"""`python -m tests.system.billing.month`: how long `kvs-gateway usage` takes over a month of a large region.
+"""`python -m lab.billing.month`: how long `kvs-gateway usage` takes over a month of a large region.
 
 Of 100,000 tables 10,000 are called in the month, each in four bursts; two replicas, scraped every minute,
 replaced once a week. One line of JSON is printed.
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.system.billing.generated import DAY_MS, HOUR_MS, MINUTE_MS, Call, Region, Server
+from lab.billing.generated import DAY_MS, HOUR_MS, MINUTE_MS, Call, Region, Server
 
 DAYS, TABLES, ACTIVE, BURSTS = 30, 100_000, 10_000, 4
 SERVER = Server("prometheus", interval_ms=MINUTE_MS, offset_ms=1_000)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.hostile.limits import raise_file_limit
 from tests.support.config import BASE, merged
 from tests.support.process import GatewayProcess
-from tests.system.hostile.limits import raise_file_limit
 
 SECONDS = 1.5
 DEADLINES = {f"{what}_seconds": SECONDS for what in ("head", "body", "idle", "write")}

@@ -15,13 +15,13 @@ from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 from gateway.domain.model import Call, Caller, Operation
 from gateway.sigv4 import SignatureRules
+from lab.timing.comparison import Attempt, Pair
 from tests.directory.region import Region, Replica
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 from tests.support.config import MASTER_KEY, ROLE, TABLE_TOKEN
 from tests.support.signing import REGION, Signer
 from tests.support.wire import head, signed_fields
-from tests.system.timing.comparison import Attempt, Pair
 
 CLOCK = FakeClock()
 BODY = b'{"key":"k"}'

@@ -1,4 +1,4 @@
-"""Fuzzing that is led by coverage: `python -m tests.fuzz.coverage_guided TARGET --seconds 60 [--keep]`.
+"""Fuzzing that is led by coverage: `python -m lab.fuzz TARGET --seconds 60 [--keep]`.
 
 Starts from `tests/fuzz/corpus/TARGET`. What reached code that nothing reached before is written to
 `build/fuzz/TARGET`, or with `--keep` to the corpus. Ends with exit code 0 after that time, or at the first

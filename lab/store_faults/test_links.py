@@ -7,10 +7,10 @@ import pytest
 
 from lab.faults.fleet import Fleet
 from lab.faults.recovery import assert_right_and_in_time, check_all, until_served
+from lab.store_faults.test_redis import CODES, first_success
 from tests.support.link import Link
 from tests.support.load import Load
 from tests.support.redis import RedisServer
-from tests.system.store_faults.test_redis import CODES, first_success
 
 BACK_SECONDS = 1.0
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.hostile.crowd import Behaviour, Crowd
+from lab.hostile.watch import Watch
 from tests.support.wire import until
-from tests.system.hostile.crowd import Behaviour, Crowd
-from tests.system.hostile.watch import Watch
 
 PATIENT = {"head_seconds": 60, "body_seconds": 60, "idle_seconds": 60, "write_seconds": 60}
 BEGUN = "POST /v1/put HTTP/1.1\r\nHost: x\r\n"

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from tests.system.hostile.limits import raise_file_limit
+from lab.hostile.limits import raise_file_limit
 
 _AT_ONCE = 10
 _DRIP_SECONDS = 0.3

@@ -1,14 +1,14 @@
-"""Prints what each pair shows: `python -m tests.system.timing [samples]`, 20,000 if not said otherwise."""
+"""Prints what each pair shows: `python -m lab.timing [samples]`, 20,000 if not said otherwise."""
 
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.timing.attempts import IN_PROCESS, by_design, over_http
+from lab.timing.comparison import Pair, compare
 from tests.support.config import BASE
 from tests.support.process import GatewayProcess
-from tests.system.timing.attempts import IN_PROCESS, by_design, over_http
-from tests.system.timing.comparison import Pair, compare
 
 HEAD = """\
 | refused attempts | first, ns | second, ns | difference, ns | t | t of the control |

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from backends.redis.purging import SCANNED_PER_STEP
+from lab.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 from tests.support.redis import RedisServer
-from tests.system.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 
 FOREIGN_KEYS = 200_000
 TABLES, ENTRIES = 60, 5

@@ -1,4 +1,4 @@
-"""python -m tests.system.reclaiming [keys] [pairs]: how late calls are beside a walk, and without one.
+"""python -m lab.reclaiming [keys] [pairs]: how late calls are beside a walk, and without one.
 
 Two replicas on one Redis. The walk is that of one of them, which is called while it walks; then it is
 stopped, and the other one is called. Such windows follow each other, so that whatever else the machine does
@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.figures import Window
+from lab.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 from tests.support.gateway import Gateway
 from tests.support.redis import RedisServer
-from tests.system.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 
 TABLES = 20
 _SECONDS = 4.0

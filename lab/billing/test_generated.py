@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from lab.billing.generated import HOUR_MS, MINUTE_MS, Region, Server, any_calls
 from tests.support.prometheus import PrometheusServer
-from tests.system.billing.generated import HOUR_MS, MINUTE_MS, Region, Server, any_calls
 from tests.system.billing.site import usage
 
 HOURS = 4
