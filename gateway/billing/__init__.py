@@ -1,13 +1,13 @@
-"""What tenants used in a period, from the samples that Prometheus keeps.
+"""Billing: usage of a period per tenant, from the samples that Prometheus keeps.
 
-A gateway is known here by its metrics alone.
+This package knows the gateway by its metrics alone.
 
-samples    series as they were scraped, and the archive that has them
-promql     expressions over the gateway's series
-epochs     which process a scrape belongs to
+samples    scraped series, and the archive that stores them
+promql     PromQL expressions over the gateway's series
+epochs     the process that each scrape belongs to
 ledger     differences of counters, added up per tenant
-period     a period read slice by slice
+period     a period, read slice by slice
 report     a ledger as rows and CSV, with warnings
 
-The command is `gateway.cli.usage`; the archive that it reads is `gateway.cli.prometheus`.
+The command is `gateway.cli.usage`; it reads the archive through `gateway.cli.prometheus`.
 """

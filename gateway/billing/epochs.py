@@ -1,21 +1,21 @@
-"""Which process a scrape belongs to.
+"""Epochs: the process that each scrape belongs to.
 
-An epoch is the life of one process, named by its start in Unix milliseconds. Billing needs it because
-counters begin at 0 with each process: within an epoch a difference of two samples is what was counted in
-between, across two epochs it means nothing. A lower value alone does not tell one process from the next,
-because a new one may have counted beyond the end of the old one before it is scraped first (D56).
+An epoch is the life of one process, named by its start in Unix milliseconds. Counters begin at 0 with each
+process: within an epoch the difference of two samples is the number of requests in between; across epochs it
+means nothing. A lower value alone does not reveal a new process, because the new one may count beyond the
+end of the old one before its first scrape (D154).
 
-Every gateway shows its start as a gauge, but counters and gauge may be scraped apart (`/metrics/usage`,
-`/metrics/service`). So the epoch of a scrape of the counters is read from the starts before and after it:
+Every gateway exposes its start as a gauge, but counters and gauge may be scraped separately
+(`/metrics/usage`, `/metrics/service`). The epoch of a scrape is therefore derived from the starts scraped
+before and after it:
 
-- Both are the same: that process.
+- Both are equal: the scrape belongs to that process.
 - They differ: the process was replaced between them, at the later start. A scrape before that moment belongs
-  to the earlier process, one after it to the later.
-- The scrape is so close to that moment that the clocks of gateway and Prometheus, which differ, do not
-  decide. Then the counters do: they do not fall while a process lives, so the first scrape in which any
-  counter of the target fell is the first of the later process. If none fell, the start is taken at its
-  word.
-- There is no start within reach: the epoch is unknown, and a fall is taken for a new process.
+  to the earlier process, a scrape after it to the later.
+- The scrape is so close to that moment that clock skew between gateway and Prometheus makes it ambiguous.
+  Counters do not fall while a process lives, so the first scrape in which any counter of the target fell
+  is the first of the later process. If none fell, the start time decides.
+- No start is within reach: the epoch is unknown, and a fall counts as a new process.
 """
 
 from bisect import bisect_right
@@ -26,18 +26,18 @@ from operator import itemgetter
 from gateway.billing.samples import Labels, Series
 
 Epoch = int | None
-"""The start of a process; None if it is not known."""
+"""Start of a process, in Unix milliseconds; None if unknown."""
 
 REACH_MS = 300_000
-"""How far from a scrape a start still tells of it; Prometheus looks back as far."""
+"""Largest distance between a scrape and a start that applies to it; Prometheus' own lookback."""
 
 _CLOCK_BEHIND_MS = 1_000
 _CLOCK_AHEAD_MS = 2_000
-"""By how much Prometheus' clock may be behind or ahead of the gateway's."""
+"""Tolerated skew of Prometheus' clock, behind or ahead of the gateway's."""
 
 
 class Starts:
-    """The starts that one target showed."""
+    """Starts that one target exposed."""
 
     def __init__(self, series: Iterable[Series]) -> None:
         points = sorted({point for each in series for point in each.points})
@@ -45,7 +45,7 @@ class Starts:
         self._epochs = [round(1000 * seconds) for _, seconds in points]
 
     def around(self, time_ms: int) -> tuple[Epoch, Epoch]:
-        """The epochs that a scrape may belong to, earlier first; twice the same if it is certain."""
+        """Returns the two epochs that a scrape may belong to, earlier first; equal if there is no doubt."""
         after = bisect_right(self._times, time_ms)
         if after and self._times[after - 1] == time_ms:
             return self._epochs[after - 1], self._epochs[after - 1]
@@ -57,7 +57,7 @@ class Starts:
         return (later, later) if time_ms > later + _CLOCK_AHEAD_MS else (earlier, later)
 
     def between(self, after_ms: int, until_ms: int) -> list[int]:
-        """When they were shown, after the one time and until the other."""
+        """Returns the times of scraped starts in (after, until]."""
         return self._times[bisect_right(self._times, after_ms) : bisect_right(self._times, until_ms)]
 
     def _within_reach(self, index: int, time_ms: int) -> Epoch:
@@ -67,7 +67,7 @@ class Starts:
 
 
 def starts_of(target: Labels, gauges: Iterable[Series]) -> Starts:
-    """The starts of the same `instance`; of several gauges, those that share most labels with the target."""
+    """Returns the starts of the target's `instance`, from the gauges that share most labels with it."""
     wanted = dict(target)
     same = [each for each in gauges if dict(each.labels).get("instance") == wanted.get("instance")]
     agreeing = [(len(set(each.labels) & set(target)), each) for each in same]
@@ -78,10 +78,10 @@ def starts_of(target: Labels, gauges: Iterable[Series]) -> Starts:
 def epochs_of(
     times_ms: Iterable[int], starts: Starts, previous: Epoch, fell: Callable[[int], bool]
 ) -> dict[int, Epoch]:
-    """The epoch of each scrape; `times_ms` are in order.
+    """Returns the epoch of each scrape, for `times_ms` in order.
 
-    `previous` is the epoch of the scrape before the first. `fell` tells whether any counter of the target was
-    lower in a scrape than in the one before it.
+    `previous` is the epoch of the scrape before the first one. `fell` returns True for a scrape in which any
+    counter of the target was lower than in the scrape before.
     """
     epochs: dict[int, Epoch] = {}
     stretches = [(around, list(times)) for around, times in groupby(times_ms, starts.around)]

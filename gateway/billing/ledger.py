@@ -1,15 +1,15 @@
 """Differences of counters, added up per tenant.
 
-Counters begin at 0 with their process and do not fall while it lives, whether or not they are exposed: a
-usage row that is dropped keeps its counts. So within an epoch the difference of two samples is what was
-counted in between, and the first sample of an epoch counts from 0.
+Counters begin at 0 with their process and do not fall while it lives, even while they are not exposed: a
+dropped usage row keeps its counts. Within an epoch the difference of two samples is therefore the usage in
+between, and the first sample of an epoch counts from 0.
 
-A fall is a reset: the value counts from 0, and a difference is never negative. It says that a process began
-anew where epochs are unknown. Within an epoch it says that one series did: among very many tables the
-longest dropped rows are forgotten, and begin at 0 again (D47).
+A fall is a reset: the value counts from 0, and no difference is negative. Where epochs are unknown, a fall
+marks a new process. Within an epoch it marks a reset of one series: beyond the cap the rows dropped first
+lose their counts and begin at 0 again (D152).
 
-What was counted but not scraped before the period began belongs to the period in which it is scraped. So
-adjoining periods add up, and nothing is billed twice (D55).
+Requests that were counted but not scraped before the period belong to the period that scrapes them.
+Adjoining periods therefore add up, and nothing is billed twice (D154).
 """
 
 from collections import Counter, defaultdict
@@ -21,11 +21,11 @@ from gateway.billing.epochs import Epoch, Starts, epochs_of
 from gateway.billing.samples import COUNTERS, OUTCOME, REQUESTS, TENANT, Labels, Series
 
 Tenant = tuple[str, ...]
-"""The values of `TENANT`."""
+"""Values of the labels in `TENANT`."""
 
 
 class _LastSample(Struct):
-    """Of one series."""
+    """Last sample of one series."""
 
     time_ms: int
     value: float
@@ -39,21 +39,21 @@ class _Target(Struct):
 
 
 class Ledger:
-    """Counts what was scraped after `from_ms`.
+    """Adds up the usage scraped after `from_ms`.
 
-    Samples from before `known_since_ms` are not looked up. A series of an older process that was not seen
-    since then counts from its first sample on: what it showed earlier may have been billed (D57).
+    Samples before `known_since_ms` are not looked up. A series of an older process that has no sample since
+    then counts from its first sample on: its earlier value may have been billed already.
     """
 
     def __init__(self, *, from_ms: int, known_since_ms: int) -> None:
         self.totals: defaultdict[Tenant, Counter[str]] = defaultdict(Counter)
-        """By column: `requests`, `request_bytes`, `response_bytes`, and one for each outcome."""
+        """Totals by column: `requests`, `request_bytes`, `response_bytes`, and one for each outcome."""
         self.unsure = 0
         """Number of series that count from their first sample on, although that was not 0."""
         self.has_samples = False
-        """Whether anything was scraped in the period."""
+        """True once the period has a sample."""
         self.scraped_under: defaultdict[tuple[str, int], set[Labels]] = defaultdict(set)
-        """Targets by instance and epoch. Two of them mean that a process was scraped under two names."""
+        """Targets by instance and epoch. Two targets mean that one process was scraped under two names."""
         self._from_ms = from_ms
         self._known_since_ms = known_since_ms
         self._targets: dict[Labels, _Target] = {}
@@ -62,12 +62,12 @@ class Ledger:
         return target in self._targets
 
     def open(self, target: Labels, epoch: Epoch, baseline: Iterable[Series], time_ms: int) -> None:
-        """Begin with a target: `baseline` is what its counters showed last, up to `time_ms`, in `epoch`."""
+        """Opens a target with its baseline: the counters' last values up to `time_ms`, in `epoch`."""
         last = {each.labels: _LastSample(time_ms, each.points[-1][1], epoch) for each in baseline}
         self._targets[target] = _Target(epoch, last, time_ms)
 
     def add(self, target: Labels, series: Sequence[Series], starts: Starts) -> None:
-        """Add all samples of a target in the next slice of time; there must be one."""
+        """Adds all samples of a target in the next slice of time, at least one."""
         known = self._targets[target]
         times = sorted({time_ms for each in series for time_ms, _ in each.points})
         epochs = epochs_of(times, starts, known.epoch, _Falls(series, known.series))
@@ -79,8 +79,8 @@ class Ledger:
             if epoch is not None:
                 self.scraped_under[dict(target).get("instance", ""), epoch].add(target)
 
-    def forget(self, *, before_ms: int) -> None:
-        """Forget the targets that were last seen before then; what they counted stays."""
+    def drop_targets(self, *, before_ms: int) -> None:
+        """Drops targets without a sample since `before_ms`; their totals stay."""
         self._targets = {key: each for key, each in self._targets.items() if each.seen_ms >= before_ms}
 
     def _add_series(
@@ -115,7 +115,7 @@ class Ledger:
 
 
 def _difference(last: _LastSample, value: float, epoch: Epoch) -> float:
-    """What was counted since the last sample: all of it, if process or series began anew."""
+    """Returns the increase since the last sample: the whole value if the process or the series is new."""
     if epoch is not None and last.epoch is None:
         began_anew = epoch > last.time_ms
     else:
@@ -124,7 +124,7 @@ def _difference(last: _LastSample, value: float, epoch: Epoch) -> float:
 
 
 class _Falls:
-    """Tells whether any counter of a target was lower in a scrape than in the one before it."""
+    """Predicate: any counter of the target was lower in this scrape than in the one before."""
 
     def __init__(self, series: Sequence[Series], seen: Mapping[Labels, _LastSample]) -> None:
         self._series = series
@@ -135,7 +135,7 @@ class _Falls:
         return any(value < before for before, value in pairs)
 
     def _pair(self, series: Series, time_ms: int) -> tuple[float, float] | None:
-        """The value before and the one at that time."""
+        """Returns the value before that time and the one at it."""
         last = self._seen.get(series.labels)
         before = last.value if last else None
         for each_ms, value in series.points:

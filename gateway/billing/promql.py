@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 
 def equal(labels: Iterable[tuple[str, str]]) -> list[str]:
-    """Matchers of exactly these labels. JSON's escapes are among those of PromQL."""
+    """Returns matchers for exactly these labels. JSON's escapes are valid in PromQL."""
     return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in labels]
 
 
 def selector(matchers: Iterable[str]) -> str:
-    """The brace has a line of its own: a comment among the matchers must not swallow it and the range."""
+    """Returns a selector. The brace has its own line, so that a comment in a matcher cannot swallow it."""
     return "{" + ",".join(matchers) + "\n}"

@@ -1,4 +1,4 @@
-"""A ledger as rows, and the reasons why its figures may not be what is to be billed."""
+"""A ledger as rows, and warnings about figures that may be wrong."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ _REQUESTS, *_BYTES = COUNTERS.values()
 
 
 class Report:
-    """`outcomes` are those of this version, in their order; those of other versions follow if they occur."""
+    """Rows of a ledger. Columns: `outcomes` of this version in order, then those of other versions."""
 
     def __init__(self, ledger: Ledger, outcomes: Sequence[str]) -> None:
         self._ledger = ledger
@@ -22,14 +22,14 @@ class Report:
         self._columns = [_REQUESTS, *outcomes, *others, *_BYTES]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One per org, app, env, table and operation, in that order; all have the same columns."""
+        """Returns one row per org, app, env, table and operation, sorted; all have the same columns."""
         return [
             dict(zip(TENANT, tenant, strict=True)) | {column: totals[column] for column in self._columns}
             for tenant, totals in sorted(self._ledger.totals.items())
         ]
 
     def csv(self) -> str:
-        """The rows below a header."""
+        """Renders the rows below a header."""
         text = io.StringIO()
         writer = csv.DictWriter(text, [*TENANT, *self._columns])
         writer.writeheader()
@@ -37,7 +37,7 @@ class Report:
         return text.getvalue()
 
     def warnings(self, *, is_over: bool) -> list[dict[str, object]]:
-        """Each with a code and a message; `is_over` tells whether the period is."""
+        """Returns warnings with code and message; `is_over` is False for a period that still runs."""
         ledger = self._ledger
         warnings: list[dict[str, object]] = []
 
@@ -45,21 +45,23 @@ class Report:
             warnings.append({"warning": code, "message": message, **details})
 
         if not is_over:
-            warn("not_over", "the period is not over")
+            warn("not_over", "the period has not ended: figures will still rise")
         if not ledger.has_samples:
-            warn("no_samples", "Prometheus has no usage of the period")
+            warn("no_samples", "Prometheus has no usage samples for this period")
         others = sum(
             totals[_REQUESTS] for tenant, totals in ledger.totals.items() if tenant[0] == OVERFLOW_TENANT
         )
         if others:
-            message = "these requests found no series of their own: raise metering.max_series"
+            message = "requests counted under _other because of the cap on series: raise metering.max_series"
             warn("other", message, requests=others)
         if ledger.unsure:
-            message = "these series were last seen before the lookback, and count from their first sample on"
+            message = (
+                "series without a sample in the lookback count from their first sample on: raise --lookback"
+            )
             warn("lookback_too_short", message, series=ledger.unsure)
         twice = [targets for targets in ledger.scraped_under.values() if len(targets) > 1]
         if twice:
             names = [[dict(target) for target in targets] for targets in sorted(map(sorted, twice))]
-            message = "these processes were scraped under several names: choose one with --match"
+            message = "processes scraped under several names are counted twice: choose one name with --match"
             warn("counted_twice", message, targets=names)
         return warnings

@@ -29,7 +29,7 @@ from gateway.http.messages import Request, Response, encode_refusal, encode_resp
 from gateway.http.receiving import FramingTooLong, Malformed, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import OpenConnection, Service
-from gateway.observability.logs import forget_task, name_server_of, report_exception
+from gateway.observability.logs import name_server_of, report_exception, unregister
 
 log = logging.getLogger("kvs.edge")
 
@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
             report_exception(log, error)
         finally:
             self._service.unfinished.discard(task)
-            forget_task(task)
+            unregister(task)
             self._task = self._waiter = self._request = None
             self._wait_in(self._service.limiter.unread)
             self._close()

@@ -1,11 +1,11 @@
-"""What is counted, logged and traced: usage per tenant, to bill from; the service's own metrics, to run it.
+"""Metrics, logs and traces: usage per tenant for billing, service metrics for operation.
 
-catalogue    every metric's name, type, help text and labels, once
-usage        rows of counters per table: what is shown of them and when, capped
-series       the counters of a row as text
-metrics      requests, refusals, latencies of stores, and numbers that others keep
+catalogue    name, type, help text and labels of every metric
+usage        usage counters per table, when a scrape exposes them, and their cap
+series       the counters of one table as exposition text
+metrics      requests, refusals, store latencies, and numbers kept elsewhere
 directory    the metrics of the directory
-stores       the decorator of each port: calls are timed
-tracing/     spans of requests and of their calls of stores, by OpenTelemetry
-logs         JSON lines, and the request that each belongs to
+stores       one decorator per port, which times every store call
+tracing/     spans of requests and of their store calls, by OpenTelemetry
+logs         JSON lines, each with the id of its request
 """

@@ -1,4 +1,4 @@
-"""The metrics of the directory: numbers that its parts keep, read when they are scraped."""
+"""Metrics of the directory, read from its parts at each scrape."""
 
 from gateway.directory.parts import DirectoryParts
 from gateway.observability import catalogue
@@ -6,7 +6,7 @@ from gateway.observability.metrics import ServiceMetrics
 
 
 def watch_directory(metrics: ServiceMetrics, directory: DirectoryParts) -> None:
-    """Show what the cache, the feed, corrupt records and reclaiming have come to."""
+    """Exposes the counts of the cache, the feed, corrupt records and reclaiming."""
     bindings, feed, reclaimer = directory.bindings, directory.feed, directory.reclaimer
     metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
     metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)

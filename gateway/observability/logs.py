@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line on standard error. Messages are fixed text; what varies is in fields."""
+"""Logs: one JSON object per line on standard error. Messages are fixed text; variable parts are fields."""
 
 import asyncio
 import json
@@ -11,36 +11,36 @@ from time import monotonic
 from typing import Protocol
 
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
-"""Libraries whose loggers quote requests with the secrets in them. Adapters log what is wrong themselves."""
+"""Libraries whose loggers quote requests with their secrets. Adapters log failures themselves."""
 
 _MOST_CAUSES = 5
 _MOST_FRAMES = 10
 _MOST_KINDS = 100
 
 context_fields: set[Callable[[], dict[str, str]]] = set()
-"""Further fields of each line, asked for when it is written: those of traces, where requests are traced."""
+"""Functions that add fields to each line when it is written: trace ids, if requests are traced."""
 
 
 class Server(Protocol):
-    """What a task runs that serves one request after another."""
+    """A task that serves one request after another: a connection."""
 
     @property
     def request_id(self) -> str | None:
-        """The id of the request that is being served; None between two."""
+        """Id of the current request; None between two requests."""
         ...
 
 
 _connections: dict[asyncio.Task[None], Server] = {}
-"""Which request a task serves. A connection is one task that serves its requests in turn; work that is
-started beside it, for several requests or for none, has no request id. Asked only when a line is logged."""
+"""The connection that each task runs. The request id is looked up only when a line is logged. Work for
+several requests, or for none, runs in tasks of its own and has no request id."""
 
 
 class LogThrottle:
-    """Admits at most `lines` of each kind in `seconds`, which begin with the kind's first line.
+    """Admits at most `lines` log lines of each kind in a window of `seconds`.
 
-    So a failure that all requests meet is logged, but not once per request. The number of kinds is bounded:
-    beyond it, lines of further kinds are dropped until another kind's time is over. Two threads at once
-    may be admitted a line too many.
+    A failure that every request meets is logged, but not once per request. A window opens with the first
+    line of its kind. The number of kinds is bounded: beyond it, lines of further kinds are dropped until a
+    window closes. Two threads in a race may be admitted one line too many.
     """
 
     def __init__(self, lines: int, seconds: float, now_seconds: Callable[[], float] = monotonic) -> None:
@@ -48,10 +48,10 @@ class LogThrottle:
         self._seconds = seconds
         self._now_seconds = now_seconds
         self._windows: dict[str, tuple[float, int]] = {}
-        """By kind: when its time is over, and how many lines it has had."""
+        """End of the window and number of lines written, by kind."""
 
     def admits(self, kind: str = "") -> bool:
-        """Whether one more line may be written now; the caller then writes it."""
+        """Returns True if the caller may write one more line of this kind."""
         now_seconds = self._now_seconds()
         ends_at, written = self._windows.get(kind, (now_seconds, 0))
         if now_seconds >= ends_at:
@@ -70,7 +70,7 @@ class LogThrottle:
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as JSON. Of an exception only type and place are kept: its message may quote a secret."""
+    """Formats a record as JSON, with type and place of an exception: its message may quote a secret."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -91,7 +91,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(level: str) -> None:
-    """Send everything to standard error from now on."""
+    """Sends all log lines to standard error from now on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
@@ -100,12 +100,12 @@ def configure_logging(level: str) -> None:
 
 
 def report_exception(log: logging.Logger, error: BaseException) -> None:
-    """One line about an exception that nothing handles."""
+    """Logs one line about an unhandled exception."""
     log.error("unhandled exception", extra={"fields": describe_exception(error)})
 
 
 def describe_exception(error: BaseException) -> dict[str, object]:
-    """The type of the exception and of its causes, and the lines it passed through; never its message."""
+    """Describes an exception by its type, its causes' types and its frames, never by its message."""
     frames = traceback.extract_tb(error.__traceback__)
     kinds = [type(error).__name__]
     cause = error.__cause__
@@ -117,17 +117,17 @@ def describe_exception(error: BaseException) -> dict[str, object]:
 
 
 def name_server_of(task: asyncio.Task[None], server: Server) -> None:
-    """From now on the task's log lines carry the id of the request that `server` serves (D48)."""
+    """Registers the connection that a task runs, for the request ids of its log lines (D48)."""
     _connections[task] = server
 
 
-def forget_task(task: asyncio.Task[None]) -> None:
-    """The task serves no more requests."""
+def unregister(task: asyncio.Task[None]) -> None:
+    """Removes a task that serves no more requests."""
     _connections.pop(task, None)
 
 
 def current_request_id() -> str | None:
-    """The id of the request that the running task serves; None if it serves none."""
+    """Returns the id of the request that the running task serves, or None."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # a thread without an event loop

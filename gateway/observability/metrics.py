@@ -1,7 +1,7 @@
-"""The service's own metrics: kept as plain integers, shown through prometheus_client.
+"""Service metrics: counted in plain integers, exposed through prometheus_client.
 
-`labels()` and the client's locks would cost ten times as much (D45); here a count is one dictionary lookup
-and one addition. Requests are not counted apart from their durations: a histogram knows how many it has.
+A count is one dictionary lookup and one addition; `labels()` and the client's locks cost ten times as much
+(D123). Requests need no counter beside their durations: a histogram knows its count.
 """
 
 from bisect import bisect_left
@@ -34,11 +34,11 @@ _BOUNDS_SECONDS = (
 _BUCKETS = (*map(str, _BOUNDS_SECONDS), "+Inf")
 
 Labels = tuple[str, ...]
-"""The values of a metric's labels, in the catalogue's order."""
+"""Label values of a metric, in the catalogue's order."""
 
 
 class Histogram:
-    """Durations in seconds; `counts` are by bucket."""
+    """Histogram of durations in seconds, with one count per bucket."""
 
     __slots__ = ("counts", "sum_seconds")
 
@@ -47,18 +47,18 @@ class Histogram:
         self.sum_seconds = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one duration."""
+        """Counts one duration."""
         self.counts[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
         self.sum_seconds += seconds
 
     def merge(self, other: "Histogram") -> None:
-        """Count all that another histogram has counted."""
+        """Adds the counts of another histogram."""
         self.counts = list(map(add, self.counts, other.counts))
         self.sum_seconds += other.sum_seconds
 
 
 class ServiceMetrics(Collector):
-    """What is counted of the service itself, and what is kept elsewhere and read when it is scraped."""
+    """Counters of the service, and readers of numbers that other parts keep."""
 
     def __init__(self) -> None:
         self._answered: defaultdict[tuple[str, int], Histogram] = defaultdict(Histogram)
@@ -68,29 +68,29 @@ class ServiceMetrics(Collector):
         self.watch_labelled(BUILD_INFO, lambda: {__version__: 1})
 
     def answered(self, operation: str, status: int, code: str | None, seconds: float) -> None:
-        """Count one answered request of the data plane."""
+        """Counts one answered request of the data plane."""
         self._answered[operation, status].observe(seconds)
         if code is not None:
             self._refusals[code] += 1
 
     def store_histogram(self, backend: str, operation: str, outcome: str) -> Histogram:
-        """The durations of one store operation that ended in `ok` or `error`."""
+        """Returns the histogram of one store operation with one outcome, `ok` or `error`."""
         return self._stores[backend, operation, outcome]
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
-        """Show a number that is kept elsewhere."""
+        """Exposes a number that is read at each scrape."""
         self._watched[metric] = lambda: {(): read()}
 
     def watch_labelled(self, metric: Metric, read: Callable[[], Mapping[str, float]]) -> None:
-        """Show numbers that are kept elsewhere, by the values of the metric's one label."""
+        """Exposes numbers by the value of the metric's only label, read at each scrape."""
         self._watched[metric] = lambda: {(value,): number for value, number in read().items()}
 
     def watch_all(self, metric: Metric, read: Callable[[], dict[Labels, float]]) -> None:
-        """Show numbers that are kept elsewhere, by the values of all the metric's labels."""
+        """Exposes numbers by the values of all labels, read at each scrape."""
         self._watched[metric] = read
 
     def collect(self) -> Iterator[Family]:
-        """All families, for a prometheus_client registry."""
+        """Yields all metric families, for a prometheus_client registry."""
         requests: dict[Labels, float] = {
             (operation, str(status)): sum(histogram.counts)
             for (operation, status), histogram in self._answered.items()
@@ -103,7 +103,7 @@ class ServiceMetrics(Collector):
             yield _numbers(metric, read())
 
     def _durations(self) -> dict[Labels, Histogram]:
-        """By operation alone: a set of buckets for each status, too, would be a lot of series."""
+        """Merges the histograms by operation: buckets for each status would be far more series."""
         durations: dict[Labels, Histogram] = {
             (operation,): Histogram() for operation in (*Operation, OTHER_OPERATION)
         }
@@ -129,7 +129,7 @@ def _histograms(metric: Metric, histograms: Mapping[Labels, Histogram]) -> Famil
 
 
 def _codes(kind: type[Refusal]) -> Iterator[str]:
-    """Of the data plane: each has a series from the start."""
+    """Yields the data plane's error codes, each of which has a series from the start."""
     if kind in (ControlRefusal, WorkloadRefusal):
         return
     if hasattr(kind, "code"):

@@ -1,7 +1,7 @@
-"""One decorator per port: observers wrap every call of a store.
+"""One decorator per port: observers wrap every store call.
 
-`put` and its like return the coroutine of the outermost observer instead of awaiting it, so that an observed
-call costs one coroutine more, not two.
+`put` and the other methods return the coroutine of the outermost observer instead of awaiting it, so that an
+observed call costs one additional coroutine, not two.
 """
 
 import logging
@@ -32,22 +32,22 @@ _SILENT_SECONDS = 10.0
 
 Result = TypeVar("Result")
 Call = Coroutine[Any, Any, Result]
-"""What calling an `async def` gives."""
+"""Coroutine of a store call."""
 
 Wrapper = Callable[[Call[Any]], Call[Any]]
-"""Takes a call and returns what to await in its place: the call itself, or a coroutine that awaits it."""
+"""Takes a call and returns the coroutine to await instead: the call itself, or one around it."""
 
 
 class StoreObserver(Protocol):
-    """Learns how calls of stores go."""
+    """Observes store calls and their outcomes."""
 
     def wrapper(self, backend: str, operation: str) -> Wrapper | None:
-        """The wrapper of every call of one operation of one store; None: none."""
+        """Returns the wrapper for one operation of one store; None to observe nothing."""
         ...
 
 
 class StoreTimes:
-    """The observer for the metrics: each call is timed, each failure counted as one and logged."""
+    """Observer for the metrics: times each call, counts and logs each failure."""
 
     def __init__(self, metrics: ServiceMetrics) -> None:
         self._metrics = metrics
@@ -141,7 +141,7 @@ class ObservedRecordStore:
 
 
 def _wrapper(observers: Sequence[StoreObserver], backend: str, operation: str) -> Wrapper:
-    """The wrappers of all observers as one. There is one at least, and a single one costs no call more."""
+    """Composes the wrappers of all observers, at least one. A single one is returned as it is."""
     each = [observer.wrapper(backend, operation) for observer in observers]
     return reduce(_nest, filter(None, each))
 

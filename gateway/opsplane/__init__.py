@@ -1,6 +1,6 @@
-"""The ops plane: what operators and Prometheus ask.
+"""The ops plane, for operators and Prometheus.
 
 handler       probes, metrics, the OpenAPI document
-health        which dependencies answer, and whether the replica is ready
+health        state of the dependencies, and readiness of the replica
 exposition    metrics as Prometheus text
 """

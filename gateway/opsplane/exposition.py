@@ -1,9 +1,8 @@
 """Prometheus text, format 0.0.4, rendered in steps between which the event loop serves requests.
 
-A scrape is no snapshot: each counter is read when its step is rendered, and what is counted later is in
-the next scrape. Every counter is right by itself, and differences of counters need no more. Rows are
-listed once, at the beginning: one that is dropped meanwhile is still rendered, one that is new comes with
-the next scrape.
+A scrape is not a snapshot: each counter is read when its step is rendered. Later counts appear in the next
+scrape. Each counter is correct by itself, which is all that differences of counters need. Rows are listed
+once, at the beginning: a row dropped meanwhile is still rendered, a new row waits for the next scrape.
 """
 
 import asyncio
@@ -23,15 +22,15 @@ from gateway.observability.usage import Usage
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _ROWS_PER_STEP = 100
-"""At most 1,500 lines, in 0.3 ms. At once, 100,000 series would hold the event loop for 0.1 s."""
+"""At most 1,500 lines, in 0.3 ms. In one step, 100,000 series would hold the event loop for 0.1 s."""
 
 _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31
-"""Prometheus asks for gzip. It is an eighth of the text or less (D156)."""
+"""Prometheus asks for gzip, which is at most an eighth of the text (D156)."""
 
 
 class Exposition:
-    """What the three metrics paths answer."""
+    """Renders the responses of the three metrics paths."""
 
     def __init__(self, usage: Usage, service: ServiceMetrics) -> None:
         self._usage = usage
@@ -42,15 +41,15 @@ class Exposition:
         GCCollector(registry=self._registry)
 
     async def usage(self, *, gzip: bool = False) -> bytes:
-        """The tenant series alone."""
+        """Renders the tenant series alone."""
         return await _joined(self._usage_parts(), gzip=gzip)
 
     async def service(self, *, gzip: bool = False) -> bytes:
-        """All but the tenant series: a number of series that does not grow with tenants."""
+        """Renders the service metrics, whose number does not grow with tenants."""
         return await _joined(self._service_parts(), gzip=gzip)
 
     async def everything(self, *, gzip: bool = False) -> bytes:
-        """Both."""
+        """Renders service metrics and tenant series."""
         return await _joined(self._service_parts(), self._usage_parts(), gzip=gzip)
 
     async def _usage_parts(self) -> AsyncIterator[bytes]:
@@ -66,7 +65,7 @@ class Exposition:
 
 
 async def _joined(*texts: AsyncIterator[bytes], gzip: bool) -> bytes:
-    """All parts of some texts. Other tasks run after each."""
+    """Joins, and perhaps compresses, all parts of the texts. Other tasks run after each part."""
     packer = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_FORMAT) if gzip else None
     parts: list[bytes] = []
     for text in texts:
@@ -74,14 +73,14 @@ async def _joined(*texts: AsyncIterator[bytes], gzip: bool) -> bytes:
             parts.append(packer.compress(part) if packer else part)
             await asyncio.sleep(0)
     whole = b"".join([*parts, packer.flush() if packer else b""])
-    await asyncio.sleep(0)  # to join megabytes takes as long as a step
+    await asyncio.sleep(0)  # joining megabytes takes as long as a step
     return whole
 
 
 class _ProcessMetrics(Collector):
-    """Those of the process but its start time, which billing tells processes apart by (D56).
+    """Process metrics except the start time, by which billing distinguishes processes (D154).
 
-    The kernel's is up to a second early, so the gateway shows its own, to the millisecond.
+    The kernel's start time is up to a second early, so the gateway exposes its own, to the millisecond.
     """
 
     def __init__(self) -> None:

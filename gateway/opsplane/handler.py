@@ -1,4 +1,4 @@
-"""The ops listener: liveness, readiness, metrics, what the API is. Not for tenants; no authentication."""
+"""The ops listener: probes, metrics, the OpenAPI document. Not for tenants; no authentication."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,8 +22,9 @@ _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 class OpsHandler:
     """Serves probes and scrapes.
 
-    A scrape of the tenant series begins with `begin_scrape`, of a peer on a connection. If that returns what
-    to call once the response was read, it ends the connection, which is how that is seen.
+    A scrape of the tenant series begins with `begin_scrape(peer, task)`. During a drain it returns a callback
+    for when the client has read the response; the response then closes the connection, because only a
+    closed connection shows that the client has read everything.
     """
 
     def __init__(self, health: Health, exposition: Exposition, begin_scrape: BeginScrape) -> None:
@@ -40,7 +41,7 @@ class OpsHandler:
         }
 
     async def handle(self, request: Request) -> Response:
-        """Answer one request of the ops listener."""
+        """Answers one request of the ops listener."""
         is_scrape = request.method == "GET" and request.path in _USAGE_PATHS
         was_read = self._begin_scrape(request.peer, request.task) if is_scrape else None
         try:
@@ -61,9 +62,9 @@ class OpsHandler:
         return Answer(200, b'{"status":"alive"}')
 
     async def _readyz(self, _: Request) -> Answer:
-        told = self._health.describe()
-        is_ready = told["status"] is Status.READY
-        return Answer(200 if is_ready else 503, msgspec.json.encode(told))
+        health = self._health.describe()
+        is_ready = health["status"] is Status.READY
+        return Answer(200 if is_ready else 503, msgspec.json.encode(health))
 
     async def _openapi(self, _: Request) -> Answer:
         return Answer(200, self._api)

@@ -1,8 +1,8 @@
-"""Readiness: which dependencies answer, and whether this replica should be sent traffic.
+"""Readiness: the state of the dependencies, and whether this replica should receive traffic.
 
-A later outage does not make a replica unready, unless `readiness` is strict: all replicas share the stores,
-so all would leave the load balancer at once, and clients would get nothing in place of a refusal that says
-why.
+A later outage does not make a replica unready unless `readiness` is strict. All replicas share the stores, so
+all would leave the load balancer together, and clients would get no answer instead of a refusal with its
+reason.
 """
 
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("kvs.health")
 
 
 class Status(StrEnum):
-    """What `/readyz` says."""
+    """Status of the replica at `/readyz`."""
 
     READY = "ready"
     STARTING = "starting"
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class Health:
-    """Ready once every dependency was reached; strictly, only while all are."""
+    """Tracks the dependencies. Ready once each was reached; if strict, only while all are up."""
 
     def __init__(
         self,
@@ -43,27 +43,27 @@ class Health:
 
     @property
     def status(self) -> Status:
-        """The replica's state now."""
+        """Current status of the replica."""
         if self._is_draining():
             return Status.DRAINING
         is_ready = all(self._up.values()) if self._strict else self._reached_all
         return Status.READY if is_ready else Status.STARTING
 
     def dependencies(self) -> dict[str, bool]:
-        """Which dependencies answered the last ping."""
+        """Returns, for each dependency, whether it answered the last ping."""
         return {dependency: bool(is_up) for dependency, is_up in self._up.items()}
 
     def never_ready(self) -> dict[str, str]:
-        """Each dependency that did not answer, and why; nothing if it was ready, or nobody asked yet."""
+        """Returns the failure of each dependency if the replica was never ready, else nothing."""
         return {} if self._reached_all else self._reasons
 
     def clock_leads(self) -> dict[str, float]:
-        """By how many seconds this clock leads those of the dependencies that have one and are up."""
+        """Returns the lead of the local clock over each dependency that is up and has one, in seconds."""
         leads = {name: backend.clock_lead_seconds for name, backend in self._dependencies.items()}
         return {name: lead for name, lead in leads.items() if lead is not None and self._up[name]}
 
     def warnings(self) -> dict[str, dict[str, bool]]:
-        """Of each dependency that is up, whether each warning holds of which something is known."""
+        """Returns the known warnings of each dependency that is up, and whether each one applies."""
         return {
             name: {str(warning): holds for warning, holds in backend.warnings.items()}
             for name, backend in self._dependencies.items()
@@ -71,7 +71,7 @@ class Health:
         }
 
     def warning_levels(self) -> dict[tuple[str, ...], float]:
-        """1 or 0 by dependency and warning."""
+        """Returns 1 or 0 by dependency and warning, for the metrics."""
         return {
             (name, warning): float(holds)
             for name, warnings in self.warnings().items()
@@ -79,19 +79,19 @@ class Health:
         }
 
     def describe(self) -> dict[str, object]:
-        """Status, dependencies, and those warnings that hold."""
+        """Describes status, dependencies and the warnings that apply, as `/readyz` shows them."""
         dependencies = {name: "up" if is_up else "down" for name, is_up in self.dependencies().items()}
         held = {
             name: sorted(each for each, holds in warnings.items() if holds)
             for name, warnings in self.warnings().items()
         }
-        told: dict[str, object] = {"status": self.status, "dependencies": dependencies}
+        described: dict[str, object] = {"status": self.status, "dependencies": dependencies}
         if warnings := {name: each for name, each in held.items() if each}:
-            told["warnings"] = warnings
-        return told
+            described["warnings"] = warnings
+        return described
 
     async def check(self) -> None:
-        """Ping each store once; changes are logged."""
+        """Pings each store once and logs changes."""
         errors = {backend: await _ping(backend) for backend in set(self._dependencies.values())}
         for dependency, backend in self._dependencies.items():
             error = errors[backend]
