@@ -1,4 +1,4 @@
-"""From a token to the workload that it proves: a token in the configuration, or a JWT of a known issuer."""
+"""Resolves a token to a workload: a token of the configuration, or a JWT of a known issuer."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -22,9 +22,9 @@ from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens, decode
 
 
 class Workload(Struct, frozen=True):
-    """Who has asked, and which role in which app environment it is given credentials for.
+    """An authenticated workload, with the role and the app environment that its credentials are bound to.
 
-    `issuer` vouches for it, to `audience`; both are None where the configuration itself does.
+    `issuer` and `audience` are those of its JWT; both are None for a token of the configuration.
     """
 
     role: str
@@ -35,9 +35,9 @@ class Workload(Struct, frozen=True):
 
 
 class Workloads:
-    """All that the configuration names.
+    """All workloads of the configuration.
 
-    Tokens are known by their SHA-256: how long a lookup takes tells nobody how near a guess was.
+    Tokens are looked up by their SHA-256, so the time of a lookup reveals nothing about a near guess.
     """
 
     def __init__(self, every: Sequence[WorkloadSettings], issuers: Issuers, clock: Clock) -> None:
@@ -58,49 +58,49 @@ class Workloads:
             if (issuer := trusted.get(workloads.issuer or ""))
             for each in workloads.subjects
         }
-        self._web_tokens = WebTokens(trusted, self._judge, clock)
+        self._web_tokens = WebTokens(trusted, self._known_subject, clock)
 
     @property
     def keys(self) -> list[IssuerKeys]:
-        """Of all issuers."""
+        """Keys of all issuers."""
         return self._web_tokens.keys
 
     async def find(self, token: bytes) -> Workload:
-        """The workload that a token of either kind proves. Raises WorkloadRefusal."""
+        """Returns the workload of a configured token or a JWT. Raises WorkloadRefusal."""
         workload = self._by_token.get(sha256(token).digest())
         return await self.find_by_jwt(token) if workload is None else workload
 
     async def find_by_jwt(self, token: bytes) -> Workload:
-        """The workload that an issuer vouches for. Raises WorkloadRefusal."""
+        """Returns the workload of a JWT. Raises WorkloadRefusal."""
         try:
-            judged = await self._web_tokens.verify(token)
+            subject = await self._web_tokens.verify(token)
         except KeysUnavailable:
             raise IssuerUnavailable from None
-        if judged is None:
-            raise ExpiredIdentity if self._has_ended(token) else InvalidIdentity
-        if judged.workload is None:
+        if subject is None:
+            raise ExpiredIdentity if self._has_expired(token) else InvalidIdentity
+        if subject.workload is None:
             raise NoSuchWorkload
-        return judged.workload
+        return subject.workload
 
-    def _judge(self, claims: Claims) -> "_Judged":
-        return _Judged(self._by_subject.get((claims.issuer, claims.subject)))
+    def _known_subject(self, claims: Claims) -> "_VerifiedSubject":
+        return _VerifiedSubject(self._by_subject.get((claims.issuer, claims.subject)))
 
-    def _has_ended(self, token: bytes) -> bool:
-        """Whether a token says so itself, which nobody has proved; it is refused in any case."""
+    def _has_expired(self, token: bytes) -> bool:
+        """Reads `exp` of an unverified token. It only picks the refusal: the token is refused either way."""
         try:
-            stated = msgspec.json.decode(decoded_part(token.split(b".")[1]), type=_Stated)
+            stated = msgspec.json.decode(decoded_part(token.split(b".")[1]), type=_Expiry)
         except (ValueError, IndexError, RecursionError):
             return False
         return stated.exp <= self._clock.wall_ms() / 1000
 
 
-class _Judged(Struct, frozen=True):
-    """Whom a verified token names; None for a subject that stands for nothing."""
+class _VerifiedSubject(Struct, frozen=True):
+    """The subject of a valid token; `workload` is None if the configuration does not name the subject."""
 
     workload: Workload | None
 
 
-class _Stated(Struct, frozen=True):
+class _Expiry(Struct, frozen=True):
     exp: float
 
 

@@ -1,11 +1,11 @@
-"""Who calls the control plane, and what they may do there.
+"""Identities of control-plane callers and workloads, and the permissions that they have.
 
-permissions       grants: which permissions, on which organizations and apps; an identity has several
-control_tokens    the bearer tokens in the configuration, compared in constant time
-jose              public keys and signatures, by PyJWT and cryptography; loaded when first needed
-keys              the public keys of an issuer, each for one algorithm
-issuer_keys       where those keys come from, and how they are kept
-issuers           all issuers that are trusted somewhere: each is asked once for all who trust it
-web_tokens        tokens of issuers: verified once, then remembered
-callers           from a bearer token to an identity
+permissions       permission grants with their scopes; an identity holds several
+control_tokens    bearer tokens of the configuration, compared in constant time
+jose              public keys and signatures, by PyJWT and cryptography; loaded on first use
+keys              parses a JWKS into public keys, each for one algorithm
+issuer_keys       fetches and caches the keys of one issuer
+issuers           shares each issuer's keys between all listeners that trust it
+web_tokens        verifies JWTs and caches the verdicts
+callers           resolves a bearer token to an identity
 """

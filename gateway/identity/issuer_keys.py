@@ -1,4 +1,7 @@
-"""The keys of an issuer: fetched beside the requests, kept while the issuer does not answer (D174)."""
+"""Fetches an issuer's keys in the background and keeps them while the issuer is down (D174).
+
+Tokens expire by themselves, so known keys serve through an outage of any length.
+"""
 
 import asyncio
 import logging
@@ -16,26 +19,26 @@ if TYPE_CHECKING:
 log = logging.getLogger("kvs.identity")
 
 Fetch = Callable[[str], Awaitable[bytes]]
-"""What lies at a place, within a bound and a deadline. Raises FetchFailed."""
+"""Fetches a URL or file, bounded in size and time. Raises FetchFailed."""
 
 WAIT_SECONDS = 2.0
-"""How long a request waits for an issuer at most."""
+"""Longest time that a request waits for an issuer."""
 
 _PAUSE_MS = 10_000
-"""Between two fetches from an issuer, whatever is asked for."""
+"""Least interval between two fetches from an issuer, so that unknown key ids cannot flood it."""
 
 _FRESH_MS = 300_000
-"""After which keys are fetched again whatever is asked for: some may have been withdrawn."""
+"""Age at which keys are fetched again, so that a withdrawn key stops working."""
 
 
 class FetchFailed(Exception):
-    """Nothing usable came; the text says why."""
+    """The fetch gave nothing usable; the text says why."""
 
 
 class IssuerKeys:
-    """An issuer's keys at one place, which `fetch` understands. Nothing is kept of ids that are unknown.
+    """Keys of one issuer at one `source` (URL or file). Unknown key ids leave no trace in memory.
 
-    `fetches` are counted by their outcome, `ok` or `error`.
+    `fetches` counts fetches by outcome, `ok` or `error`.
     """
 
     def __init__(self, issuer: str, source: str, fetch: Fetch, clock: Clock) -> None:
@@ -52,13 +55,14 @@ class IssuerKeys:
 
     @property
     def age_seconds(self) -> float:
-        """Since the keys came last; as long as none came, since they were first wanted."""
+        """Age of the keys; before the first successful fetch, the time since this object was made."""
         return (self._clock.monotonic_ms() - self._current_at_ms) / 1000
 
     async def find(self, key_id: str | None, algorithm: str) -> "AllowedPublicKeys | None":
-        """The key of that id for that algorithm; without an id the only one there is, if there is only one.
+        """Returns the key with this id for this algorithm; without an id, the only key of the algorithm.
 
-        Waits for a fetch, if one is due. Raises KeysUnavailable if the issuer cannot be asked for a key.
+        Waits for a fetch if one is due. Raises KeysUnavailable if the key is unknown and the last fetch
+        failed: the token may be good, so the caller gets 503 rather than 401.
         """
         key = self._known(key_id, algorithm)
         if key is None:
@@ -71,13 +75,13 @@ class IssuerKeys:
         return key
 
     async def refresh(self) -> None:
-        """Fetch, if the keys are not fresh any more or the last fetch failed."""
+        """Fetches the keys if they are stale or the last fetch failed."""
         fetching = self._begin(_FRESH_MS if self._is_current else _PAUSE_MS)
         if fetching is not None:
             await asyncio.wait([fetching])
 
     async def close(self) -> None:
-        """End a fetch that is under way."""
+        """Cancels a running fetch."""
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
@@ -89,7 +93,10 @@ class IssuerKeys:
         return fitting[0] if len(fitting) == 1 else None
 
     def _begin(self, pause_ms: int) -> asyncio.Task[None] | None:
-        """The fetch that is under way, or a new one if the last began long enough ago."""
+        """Returns the running fetch, or starts one if the last began at least `pause_ms` ago.
+
+        All waiters share the one task, and none of them cancels it: they wait by `asyncio.wait`.
+        """
         now_ms = self._clock.monotonic_ms()
         is_due = self._began_ms is None or now_ms - self._began_ms >= pause_ms
         if self._fetching is None and is_due:
@@ -107,7 +114,7 @@ class IssuerKeys:
             self.fetches["ok"] += 1
         except (FetchFailed, UnusableKeys) as error:
             self.fetches["error"] += 1
-            fields = {"issuer": self.issuer, "jwks": self.source, "problem": str(error) or "is no JWKS"}
-            log.warning("the keys of an issuer cannot be had", extra={"fields": fields})
+            fields = {"issuer": self.issuer, "jwks": self.source, "problem": str(error) or "not a JWKS"}
+            log.warning("cannot fetch the signing keys of an issuer", extra={"fields": fields})
         finally:
             self._fetching = None

@@ -1,4 +1,4 @@
-"""All issuers that are trusted somewhere: the keys of each are fetched once for all users (D188)."""
+"""All trusted issuers. The keys of each are fetched once for all listeners that use them (D188)."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,10 @@ from gateway.identity.issuer_keys import Fetch, IssuerKeys
 
 
 class Issuers:
-    """Keys by issuer and place. They are known as long as anybody holds them, and refreshed while in use."""
+    """Issuer keys by issuer and source: shared while anyone holds them, refreshed while in use.
+
+    The references are weak, so a reload keeps the keys that stay in use and drops the others.
+    """
 
     def __init__(self, fetch: Fetch, clock: Clock) -> None:
         self._fetch = fetch
@@ -19,34 +22,34 @@ class Issuers:
         self._needed: dict[str, list[IssuerKeys]] = {}
 
     def keys_at(self, issuer: str, source: str) -> IssuerKeys:
-        """The issuer's keys at a place: those that are known, so that a reload keeps what stays."""
+        """Returns the issuer's keys at a source, shared with everyone who already holds them."""
         keys = self._known.get((issuer, source))
         if keys is None:
             keys = self._known[issuer, source] = IssuerKeys(issuer, source, self._fetch, self._clock)
         return keys
 
-    def use(self, who: str, keys: Iterable[IssuerKeys]) -> None:
-        """These are what `who` needs from now on."""
-        self._needed[who] = list(keys)
+    def use(self, user: str, keys: Iterable[IssuerKeys]) -> None:
+        """Replaces the set of keys that `user` needs."""
+        self._needed[user] = list(keys)
 
     @property
     def in_use(self) -> set[IssuerKeys]:
-        """All that somebody needs."""
+        """Keys that at least one user needs."""
         return {each for needed in self._needed.values() for each in needed}
 
     async def refresh(self) -> None:
-        """Fetch what is due, from all issuers at once."""
+        """Fetches all keys that are due, concurrently."""
         await asyncio.gather(*(each.refresh() for each in self.in_use))
 
     def ages_seconds(self) -> dict[str, float]:
-        """By issuer, how old its keys are; of several places, the oldest."""
+        """Ages of the keys by issuer; the oldest if an issuer has several sources."""
         ages: dict[str, float] = {}
         for each in self.in_use:
             ages[each.issuer] = max(each.age_seconds, ages.get(each.issuer, 0.0))
         return ages
 
     def fetches(self) -> dict[tuple[str, ...], float]:
-        """How many there were, by issuer and outcome."""
+        """Counts of fetches by issuer and outcome."""
         counted: Counter[tuple[str, ...]] = Counter()
         for each in self.in_use:
             for outcome, count in each.fetches.items():
@@ -54,6 +57,6 @@ class Issuers:
         return {labels: float(count) for labels, count in counted.items()}
 
     async def close(self) -> None:
-        """End what is under way; a reload may have begun it."""
+        """Cancels all running fetches, including those that a reload started."""
         for each in list(self._known.values()):
             await each.close()

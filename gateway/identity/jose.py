@@ -1,7 +1,7 @@
-"""What PyJWT and cryptography do here: public keys made of their numbers, and signatures verified with them.
+"""Builds public keys and verifies signatures, by PyJWT and cryptography.
 
-Who imports this module does so where it is first needed: the two take 10 MiB and 30 ms to load, and a replica
-that trusts no issuer never needs them (D224).
+Importers import this module inside the function that needs it: loading the two libraries takes 10 MiB and
+30 ms, and a replica that trusts no issuer never needs them (D224).
 """
 
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ from jwt.types import Options
 
 _FEWEST_RSA_BITS, _MOST_RSA_BITS = 2048, 8192
 _LONGEST_RSA_EXPONENT = 6
-"""In characters of base64: the time that a verification takes grows with it."""
+"""Characters of base64. The time of a verification grows with the exponent."""
 
 _CHECKED: Options = {
     "require": ["iss", "aud", "sub", "exp"],
-    "verify_exp": False,  # times are judged by the gateway's own clock
+    "verify_exp": False,  # `WebTokens` checks times by the gateway's own clock
     "verify_nbf": False,
     "verify_iat": False,
 }
 
 
 def public_key(kty: str, numbers: Mapping[str, str]) -> AllowedPublicKeys | None:
-    """Made of the public parts of a JWK alone, whatever else is there; None if they make no key."""
+    """Builds a key from the public parts of a JWK alone. Returns None if they form no valid key."""
     try:
         if kty == "RSA":
             return _rsa_key(numbers["n"], numbers["e"])
@@ -47,7 +47,7 @@ def _rsa_key(n: str, e: str) -> AllowedPublicKeys | None:
 def verified_claims(
     token: bytes, key: AllowedPublicKeys, *, algorithm: str, audience: str, issuer: str
 ) -> dict[str, Any] | None:
-    """The claims of a token that the key has signed for the audience; None if it has not."""
+    """Returns the claims of a token that the key signed for the audience, else None."""
     try:
         return jwt.decode(
             token, key, algorithms=[algorithm], audience=audience, issuer=issuer, options=_CHECKED

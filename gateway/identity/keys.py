@@ -1,7 +1,7 @@
-"""The public keys of an issuer (JWKS, RFC 7517), each for the one algorithm that its kind allows.
+"""Public keys of an issuer (JWKS, RFC 7517), each for the one algorithm that its type allows.
 
-An algorithm is a property of the key and never of the token: so no token can have an RSA key taken for the
-secret of an HMAC, or be signed by nobody (D175).
+The key decides the algorithm, never the token. So no token can turn an RSA public key into the secret of an
+HMAC, or declare itself unsigned (D175).
 """
 
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from jwt.algorithms import AllowedPublicKeys
 
 MOST_BYTES = 262_144
-"""Of the keys of one issuer; Google's are 2 KiB."""
+"""Largest JWKS of one issuer; Google's has 2 KiB."""
 
 _MOST_KEYS = 100
 
 KeySet = Mapping[tuple[str | None, str], "AllowedPublicKeys"]
-"""By id and algorithm."""
+"""Public keys by key id and algorithm."""
 
 
 class UnusableKeys(Exception):
-    """What should be a JWKS is none."""
+    """The document is not a JWKS."""
 
 
 class _JsonWebKey(Struct, frozen=True):
-    """The public parts of a key, and what it is for."""
+    """Public parts of a key, and its declared use."""
 
     kty: str = ""
     kid: str | None = None
@@ -42,12 +42,12 @@ class _JsonWebKey(Struct, frozen=True):
 
     @property
     def numbers(self) -> dict[str, str]:
-        """The parts that make the key."""
+        """The members that form the key itself."""
         return {"crv": self.crv, "n": self.n, "e": self.e, "x": self.x, "y": self.y}
 
     @property
     def algorithm(self) -> str | None:
-        """The one algorithm that it may be used for; None if there is none."""
+        """The one algorithm that the key may be used for, or None."""
         fits = {("RSA", ""): "RS256", ("EC", "P-256"): "ES256", ("OKP", "Ed25519"): "EdDSA"}
         algorithm = fits.get((self.kty, self.crv))
         is_for_signatures = self.use in (None, "sig") and (self.key_ops is None or "verify" in self.key_ops)
@@ -59,7 +59,7 @@ class _JsonWebKeySet(Struct, frozen=True):
 
 
 def parse_keys(text: str | bytes) -> KeySet:
-    """The keys in a JWKS that can be used; others are passed over. Raises UnusableKeys."""
+    """Parses a JWKS; keys that cannot be used are skipped. Raises UnusableKeys."""
     from gateway.identity.jose import public_key  # noqa: PLC0415 - see there
 
     if len(text) > MOST_BYTES:

@@ -1,4 +1,4 @@
-"""Grants: which permissions somebody has, on which organizations and apps. Nothing here asks what exists."""
+"""Permission grants and their scopes. Decisions depend on names alone, never on what exists."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -13,64 +13,64 @@ EVERY_PERMISSION: tuple[Permission, ...] = get_args(Permission)
 
 
 class Patterns:
-    """Shell-style patterns of names; none at all match every name."""
+    """Shell-style patterns of names. An empty list matches every name."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = tuple(patterns)
         self._any_of = [re.compile(translate(pattern)) for pattern in patterns]
 
     def match(self, name: str) -> bool:
-        """Whether one of them matches; upper and lower case are told apart."""
+        """Tells whether a pattern matches the name, case-sensitively."""
         return not self._any_of or any(pattern.match(name) for pattern in self._any_of)
 
 
-class Grant(Struct, frozen=True):
-    """Some permissions, on the apps that match `apps` in the organizations that match `orgs`."""
+class PermissionGrant(Struct, frozen=True):
+    """Permissions on the apps that match `apps` in the organizations that match `orgs`."""
 
     allow: frozenset[Permission]
     orgs: Patterns
     apps: Patterns
 
     def covers(self, permission: Permission, target: Sequence[str]) -> bool:
-        """Whether it allows this on that target."""
+        """Tells whether the grant allows the permission on the target."""
         scopes = zip((self.orgs, self.apps), target, strict=False)
         return permission in self.allow and all(patterns.match(name) for patterns, name in scopes)
 
 
-def grant_of(allow: str | Collection[str], orgs: Sequence[str], apps: Sequence[str]) -> Grant:
-    """The grant that `allow`, `orgs` and `apps` of the configuration stand for."""
+def grant_of(allow: str | Collection[str], orgs: Sequence[str], apps: Sequence[str]) -> PermissionGrant:
+    """Builds the grant from `allow`, `orgs` and `apps` of the configuration."""
     is_all = allow == "all" or "all" in allow
     allowed = frozenset(each for each in EVERY_PERMISSION if is_all or each in allow)
-    return Grant(allowed, Patterns(orgs), Patterns(apps))
+    return PermissionGrant(allowed, Patterns(orgs), Patterns(apps))
 
 
 class Identity(Struct, frozen=True):
-    """Who calls: the name of a control token, or the subject that an issuer vouches for."""
+    """An authenticated caller: the name of a control token, or a subject with its `issuer`."""
 
     name: str
-    grants: tuple[Grant, ...]
+    grants: tuple[PermissionGrant, ...]
     issuer: str | None = None
 
     def may(self, permission: Permission, *target: str) -> bool:
-        """Whether a grant allows this on an app (`org, app`), in an organization (`org`), or anywhere (none).
+        """Tells whether a grant allows it on an app (`org, app`), an organization (`org`) or anywhere (none).
 
-        What belongs to no app, and so to all, has empty names: only a scope without bounds covers it.
+        Resources of no single app have empty names as their target: only an unbounded scope covers them.
         """
         return any(grant.covers(permission, target) for grant in self.grants)
 
     @property
     def allow(self) -> list[Permission]:
-        """The permissions that it has somewhere."""
+        """Permissions that the identity has on at least one target."""
         return [each for each in EVERY_PERMISSION if self.may(each)]
 
     @property
     def orgs(self) -> list[str]:
-        """Patterns of all organizations on which it may do something; empty for any."""
+        """Patterns of the organizations in all grants; empty means any."""
         return _union(grant.orgs for grant in self.grants)
 
     @property
     def apps(self) -> list[str]:
-        """Patterns of all apps on which it may do something; empty for any."""
+        """Patterns of the apps in all grants; empty means any."""
         return _union(grant.apps for grant in self.grants)
 
 

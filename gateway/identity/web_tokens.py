@@ -1,4 +1,4 @@
-"""JSON Web Tokens (RFC 7519) of known issuers: verified once, then remembered until they end."""
+"""Verifies JSON Web Tokens (RFC 7519) of known issuers and caches the verdicts until the tokens expire."""
 
 import re
 from base64 import urlsafe_b64decode
@@ -15,17 +15,17 @@ from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.keys import KeySet
 
 LONGEST_TOKEN = 16_384
-MOST_REMEMBERED = 10_000
+MAX_CACHED = 10_000
 ALGORITHMS = frozenset({"RS256", "ES256", "EdDSA"})
 
 _EARLY_SECONDS = 60
-"""By which a token may be used before its `nbf`: clocks differ. Its end is not moved."""
+"""Clock skew allowed before `nbf`. `exp` is exact."""
 
 _FORM = re.compile(rb"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 class TrustedIssuer(Struct, frozen=True):
-    """An issuer, the audience that its tokens must be for, and its keys."""
+    """An issuer, its keys, and the audience that its tokens must name."""
 
     name: str
     audience: str
@@ -33,7 +33,7 @@ class TrustedIssuer(Struct, frozen=True):
 
 
 class Claims(Struct, frozen=True):
-    """What an issuer vouches for; `all` has every claim as it was sent."""
+    """Verified claims; `all` holds every claim as it was sent."""
 
     issuer: str
     subject: str
@@ -45,8 +45,8 @@ class _Header(Struct, frozen=True):
     kid: Annotated[str, Meta(max_length=1024)] | None = None
 
 
-class _Stated(Struct, frozen=True):
-    """What is read before it is known to be true."""
+class _UnverifiedClaims(Struct, frozen=True):
+    """Claims that are read before the signature is verified, to find the issuer and the key."""
 
     iss: str
     sub: Annotated[str, Meta(min_length=1, max_length=255)]
@@ -54,46 +54,48 @@ class _Stated(Struct, frozen=True):
     nbf: float = 0
 
 
-Judged = TypeVar("Judged")
+Subject = TypeVar("Subject")
+"""The gateway's own notion of a token's subject: an identity with its grants, or a workload."""
 
 
-class _Remembered(Struct, Generic[Judged], frozen=True):
-    judged: Judged
+class _Verified(Struct, Generic[Subject], frozen=True):
+    subject: Subject
     expires_at_seconds: float
     issuer: TrustedIssuer
     keys: KeySet
 
 
-class WebTokens(Generic[Judged]):
-    """Verifies tokens. `judge` says what claims stand for, which is what is remembered: at most 10,000.
+class WebTokens(Generic[Subject]):
+    """Verifies tokens and maps their claims to a subject by `subject_of`. At most 10,000 results are cached.
 
-    What is remembered is forgotten once the issuer shows other keys: one of them may have been withdrawn.
+    A cached result counts only while its issuer's key set is the very object that verified it: a new set may
+    lack a withdrawn key. Only valid tokens are cached, so invented ones evict nothing.
     """
 
     def __init__(
-        self, issuers: Mapping[str, TrustedIssuer], judge: Callable[[Claims], Judged], clock: Clock
+        self, issuers: Mapping[str, TrustedIssuer], subject_of: Callable[[Claims], Subject], clock: Clock
     ) -> None:
         self._issuers = issuers
-        self._judge = judge
+        self._subject_of = subject_of
         self._clock = clock
-        self._remembered: LRUCache[bytes, _Remembered[Judged]] = LRUCache(MOST_REMEMBERED)
+        self._cache: LRUCache[bytes, _Verified[Subject]] = LRUCache(MAX_CACHED)
 
     @property
     def keys(self) -> list[IssuerKeys]:
-        """Of all issuers."""
+        """Keys of all issuers."""
         return [issuer.keys for issuer in self._issuers.values()]
 
-    async def verify(self, token: bytes) -> Judged | None:
-        """What the token's claims stand for; None if it proves nothing. Raises KeysUnavailable."""
+    async def verify(self, token: bytes) -> Subject | None:
+        """Returns the subject of a valid token, else None. Raises KeysUnavailable."""
         if not self._issuers or len(token) > LONGEST_TOKEN or not _FORM.fullmatch(token):
             return None
         digest = sha256(token).digest()
-        known = self._remembered.get(digest)
+        known = self._cache.get(digest)
         if known is not None and known.issuer.keys.keys is known.keys:
-            return known.judged if self._now_seconds() < known.expires_at_seconds else None
+            return known.subject if self._now_seconds() < known.expires_at_seconds else None
         return await self._verify(token, digest)
 
-    async def _verify(self, token: bytes, digest: bytes) -> Judged | None:
+    async def _verify(self, token: bytes, digest: bytes) -> Subject | None:
         parts = _parts(token)
         if parts is None:
             return None
@@ -112,11 +114,11 @@ class WebTokens(Generic[Judged]):
         )
         if claims is None:
             return None
-        judged = self._judge(Claims(issuer.name, stated.sub, claims))
-        self._remembered[digest] = _Remembered(judged, stated.exp, issuer, keys)
-        return judged
+        subject = self._subject_of(Claims(issuer.name, stated.sub, claims))
+        self._cache[digest] = _Verified(subject, stated.exp, issuer, keys)
+        return subject
 
-    def _is_in_time(self, stated: _Stated) -> bool:
+    def _is_in_time(self, stated: _UnverifiedClaims) -> bool:
         now_seconds = self._now_seconds()
         return stated.nbf - _EARLY_SECONDS <= now_seconds < stated.exp
 
@@ -125,16 +127,16 @@ class WebTokens(Generic[Judged]):
 
 
 def decoded_part(part: bytes) -> bytes:
-    """A part of a token as bytes: base64url without its padding (RFC 7515). Raises ValueError."""
+    """Decodes a part of a token: base64url without padding (RFC 7515). Raises ValueError."""
     return urlsafe_b64decode(part + b"=" * (-len(part) % 4))
 
 
-def _parts(token: bytes) -> tuple[_Header, _Stated] | None:
+def _parts(token: bytes) -> tuple[_Header, _UnverifiedClaims] | None:
     header, payload, _ = token.split(b".")
     try:
         return (
             msgspec.json.decode(decoded_part(header), type=_Header),
-            msgspec.json.decode(decoded_part(payload), type=_Stated),
+            msgspec.json.decode(decoded_part(payload), type=_UnverifiedClaims),
         )
     except (ValueError, RecursionError):
         return None

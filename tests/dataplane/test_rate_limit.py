@@ -178,7 +178,7 @@ async def test_buckets_do_not_share_a_window(limit):
     assert await admitted(limit, grant(("other", 2)), 5) == 2
 
 
-async def test_what_is_remembered_is_bounded(limit, faults):
+async def test_the_cache_is_bounded_and_holds_valid_tokens_only(limit, faults):
     """What was forgotten to stay within the bound is asked of the store again, and refused again."""
     for number in range(10_001):
         await admitted(limit, grant((f"env{number}", 1)), 2)

@@ -1,4 +1,4 @@
-"""A clock, an issuer that listens, and tokens verified with its keys."""
+"""Fixtures: a clock, a listening issuer, and a verifier of its tokens."""
 
 import pytest
 import uvloop
@@ -31,10 +31,10 @@ async def keys(issuer, clock):
 
 @pytest.fixture
 def tokens(keys, clock):
-    """Verified, a token stands for its claims."""
+    """A verifier whose subject is the claims themselves."""
     return WebTokens({ISSUER: TrustedIssuer(ISSUER, AUDIENCE, keys)}, lambda claims: claims, clock)
 
 
 def pytest_asyncio_loop_factories(config, item):
-    """The loop that it is deployed on, but where clocks hurry."""
+    """Uses the production loop, and a fast clock where a test asks for virtual time."""
     return {"loop": VirtualTimeLoop if item.get_closest_marker("virtual_time") else uvloop.new_event_loop}

@@ -1,4 +1,4 @@
-"""An issuer: keys, tokens, and a real HTTP server that shows the keys, or misbehaves."""
+"""A test issuer: keys, tokens, and a real HTTP server that serves the keys or misbehaves."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ KINDS = {"RS256": RSAAlgorithm, "ES256": ECAlgorithm, "EdDSA": OKPAlgorithm}
 
 
 def shown(private: Any, key_id: str | None, **fields: Any) -> dict[str, Any]:
-    """A private key's public part as a JWK."""
+    """Returns a private key's public part as a JWK."""
     for algorithm, kind in KINDS.items():
         if isinstance(private, type(PRIVATE[algorithm])):
             key = kind.to_jwk(private.public_key(), as_dict=True)
@@ -42,14 +42,14 @@ ALL = jwks(*(shown(private, algorithm) for algorithm, private in PRIVATE.items()
 
 
 def trusted_from(folder: Path) -> dict[str, Any]:
-    """The issuer as a configuration names it, its keys in a file there."""
+    """Writes the keys to a file in `folder` and returns the issuer's configuration section."""
     file = folder / "keys.json"
     file.write_bytes(ALL)
     return {"issuer": ISSUER, "audience": AUDIENCE, "jwks": str(file)}
 
 
 def claims(clock: FakeClock, **changes: Any) -> dict[str, Any]:
-    """Those of a good token; None leaves one out."""
+    """Returns valid claims with `changes`; None removes a claim."""
     now = clock.wall_ms() // 1000
     good = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": now + 600, "nbf": now - 5, "iat": now - 5}
     return {name: value for name, value in {**good, **changes}.items() if value is not None}
@@ -63,14 +63,14 @@ def token(
 
 
 def signed_text(stated: bytes, header: bytes = b'{"alg":"RS256","kid":"RS256"}') -> bytes:
-    """Any texts as header and claims, signed by the issuer itself: the library would refuse to make some."""
+    """Signs any bytes as header and claims with the issuer's key; PyJWT refuses to encode some of them."""
     unsigned = b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in (header, stated))
     proof = PRIVATE["RS256"].sign(unsigned, PKCS1v15(), SHA256())
     return unsigned + b"." + urlsafe_b64encode(proof).rstrip(b"=")
 
 
 def forged(header: dict[str, Any], stated: Any, signature: bytes = b"x") -> bytes:
-    """Any header over anything."""
+    """Builds a token from any header, claims and signature."""
     parts = (json.dumps(header).encode(), json.dumps(stated).encode(), signature)
     return b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in parts)
 
@@ -79,13 +79,15 @@ _FLOODS = {
     "100 MB": ("Content-Length: 100000000\r\n\r\n", b" " * 100_000),
     "single bytes": ("Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n" * 1000),
     "endless head": ("X: x\r\n", b"X: x\r\n" * 1000),
-    "early hints": ("", b"HTTP/1.1 103 Early Hints\r\nLink: </>; rel=preload\r\n\r\n" * 100),
+    "early hints": ("", b"HTTP/1.1 103 Early Hints\r\nLink: </>; rel=preload\r\n\r\n" * 30),
 }
-"""What follows the start of a response, if there is one, and then comes a thousand times."""
+"""Rest of the response head (the whole response if empty), and a piece that is then sent again and again."""
+
+_REPETITIONS = 60
 
 
 class IssuerServer:
-    """Answers with `body`, unless `misbehave` says otherwise; `asked` counts requests."""
+    """Answers with `body` unless `misbehave` is set; `asked` counts requests."""
 
     def __init__(self) -> None:
         self.body, self.status, self.fields, self.asked = ALL, "200 OK", "", 0
@@ -119,7 +121,7 @@ class IssuerServer:
             case str():
                 begin, more = _FLOODS[self.misbehave]
                 writer.write(f"{start if begin else ''}{begin}".encode())
-                for _ in range(1000):
+                for _ in range(_REPETITIONS):
                     writer.write(more)
                     await writer.drain()
             case _:

@@ -1,4 +1,4 @@
-"""The bearers of control tokens."""
+"""Control tokens and their bearers."""
 
 from gateway.identity import control_tokens
 from gateway.identity.control_tokens import ControlTokens
@@ -7,18 +7,18 @@ from gateway.identity.permissions import Identity
 BEARERS = [(f"control-token-{number}", Identity(f"bearer-{number}", ())) for number in range(5)]
 
 
-def test_each_token_has_its_bearer():
+def test_each_token_resolves_to_its_bearer():
     tokens = ControlTokens(BEARERS)
     for token, identity in BEARERS:
         assert tokens.find(token.encode()) is identity
 
 
-def test_a_token_that_is_no_ascii_is_compared_as_bytes():
+def test_a_non_ascii_token_is_compared_as_bytes():
     assert ControlTokens([("geheim-übermäßig", BEARERS[0][1])]).find("geheim-übermäßig".encode())
     assert ControlTokens(BEARERS).find(b"\xff\xfe") is None
 
 
-def test_every_token_is_compared_with_all_whichever_it_is(monkeypatch):
+def test_every_token_is_compared_with_all_known_tokens(monkeypatch):
     compared = []
 
     def compare(sent, known):

@@ -1,4 +1,4 @@
-"""How keys come from an issuer that may be down, slow, or hostile."""
+"""Fetching keys from an issuer that may be down, slow or hostile."""
 
 import asyncio
 
@@ -17,13 +17,13 @@ from tests.support.wire import until
 NEW = rsa.generate_private_key(65537, 2048)
 
 
-async def test_keys_are_fetched_once_for_many_who_wait(tokens, issuer, clock):
+async def test_concurrent_verifications_share_one_fetch(tokens, issuer, clock):
     sent = [token(clock, jti=str(number)) for number in range(50)]
     assert all(await asyncio.gather(*(tokens.verify(each) for each in sent)))
     assert issuer.asked == 1
 
 
-async def test_a_new_key_is_fetched_when_it_is_first_used_but_not_within_10_seconds(keys, issuer, clock):
+async def test_an_unknown_key_id_causes_a_fetch_but_not_within_10_seconds_of_the_last(keys, issuer, clock):
     assert await keys.find("RS256", "RS256")
     issuer.body = jwks(shown(NEW, "new"))
     clock.advance(9_999)
@@ -33,10 +33,10 @@ async def test_a_new_key_is_fetched_when_it_is_first_used_but_not_within_10_seco
     assert issuer.asked == 2
 
 
-async def test_a_million_unknown_key_ids_are_one_fetch_in_10_seconds_and_no_memory(keys, issuer, clock):
+async def test_many_unknown_key_ids_cause_one_fetch_in_10_seconds_and_use_no_memory(keys, issuer, clock):
     assert await keys.find("RS256", "RS256")
     before = len(keys.keys)
-    for number in range(1_000_000):
+    for number in range(100_000):
         assert await keys.find(f"unknown-{number}", "RS256") is None
     assert (issuer.asked, len(keys.keys)) == (1, before)
     clock.advance(10_000)
@@ -81,7 +81,7 @@ async def test_a_fetch_that_takes_longer_than_10_seconds_ends_and_the_next_one_g
     assert await keys.find("RS256", "RS256")
 
 
-async def test_of_100_mb_a_bounded_part_is_read(keys, issuer, caplog):
+async def test_a_bounded_part_of_a_100_mb_response_is_read(keys, issuer, caplog):
     issuer.misbehave = "100 MB"
     await keys.refresh()
     (line,) = [record.fields for record in caplog.records if record.name == "kvs.identity"]
@@ -92,7 +92,7 @@ STRANGE = [b"", b"{}", b"[]", b"null", b'{"keys": {}}', b'{"keys": 1}', b"\xff",
 
 
 @pytest.mark.parametrize("body", STRANGE, ids=lambda body: repr(body[:12]))
-async def test_what_is_no_jwks_replaces_no_keys(keys, issuer, clock, body):
+async def test_a_response_that_is_no_jwks_replaces_no_keys(keys, issuer, clock, body):
     await keys.refresh()
     issuer.body = body
     clock.advance(300_000)
@@ -100,12 +100,16 @@ async def test_what_is_no_jwks_replaces_no_keys(keys, issuer, clock, body):
     assert await keys.find("RS256", "RS256")
 
 
-@pytest.mark.parametrize("status", ["404 Not Found", "500 Oops", "302 Found", "204 No Content"])
-async def test_no_answer_but_200_is_taken_and_no_redirection_followed(keys, issuer, status):
+NOT_OK = ["404 Not Found", "500 Oops", "204 No Content", "300 Choices"]
+NOT_OK += ["301 Moved", "302 Found", "303 See Other", "307 Again", "308 Moved"]
+
+
+@pytest.mark.parametrize("status", NOT_OK)
+async def test_only_status_200_is_accepted_and_no_redirect_is_followed(keys, issuer, status):
     issuer.status = status
     with pytest.raises(KeysUnavailable):
         await keys.find("RS256", "RS256")
-    assert issuer.asked == 1
+    assert (issuer.asked, keys.keys) == (1, {})
 
 
 async def test_a_key_that_the_issuer_withdrew_ends_its_tokens_within_5_minutes(tokens, keys, issuer, clock):
@@ -132,7 +136,7 @@ async def test_after_a_failure_the_next_fetch_is_10_seconds_later(keys, issuer, 
     assert await keys.find("EdDSA", "EdDSA")
 
 
-async def test_keys_come_from_a_file_too_and_new_ones_when_they_are_used(tmp_path, clock):
+async def test_keys_come_from_a_file_and_new_ones_are_read_on_first_use(tmp_path, clock):
     file = tmp_path / "jwks.json"
     file.write_bytes(ALL)
     keys = IssuerKeys(ISSUER, str(file), fetch_keys, clock)
@@ -146,7 +150,7 @@ async def test_keys_come_from_a_file_too_and_new_ones_when_they_are_used(tmp_pat
     assert await keys.find("new", "RS256")
 
 
-async def test_keys_are_the_same_for_whoever_asks_as_long_as_anybody_holds_them(issuer, clock):
+async def test_keys_are_shared_while_anyone_holds_them(issuer, clock):
     every = Issuers(fetch_keys, clock)
     held = every.keys_at(ISSUER, issuer.url)
     assert every.keys_at(ISSUER, issuer.url) is held
@@ -156,7 +160,7 @@ async def test_keys_are_the_same_for_whoever_asks_as_long_as_anybody_holds_them(
     assert not every.keys_at(ISSUER, issuer.url).keys
 
 
-async def test_who_needs_nothing_more_leaves_others_what_they_need(issuer, clock):
+async def test_a_user_that_drops_its_keys_leaves_them_to_the_others(issuer, clock):
     every = Issuers(fetch_keys, clock)
     for who in ("control", "credentials"):
         every.use(who, [every.keys_at(ISSUER, issuer.url)])
@@ -187,7 +191,7 @@ async def test_the_age_of_keys_counts_from_the_last_fetch_that_succeeded(issuer,
     assert every.fetches() == {(ISSUER, "ok"): 1, (ISSUER, "error"): 3}
 
 
-async def test_of_an_issuer_with_two_places_the_oldest_keys_count(issuer, clock, tmp_path):
+async def test_the_age_of_an_issuer_with_two_sources_is_the_oldest(issuer, clock, tmp_path):
     every = Issuers(fetch_keys, clock)
     missing = every.keys_at(ISSUER, str(tmp_path / "none"))
     every.use("control", [every.keys_at(ISSUER, issuer.url), missing])

@@ -1,4 +1,4 @@
-"""Which keys of a JWKS are used, and for what."""
+"""Parsing a JWKS: usable keys and their algorithms."""
 
 import json
 
@@ -38,7 +38,7 @@ PASSED_OVER = [
 
 
 @pytest.mark.parametrize("key", PASSED_OVER, ids=range(len(PASSED_OVER)))
-def test_a_key_that_cannot_be_used_is_passed_over_and_the_others_are_not(key):
+def test_an_unusable_key_is_skipped_and_the_others_are_used(key):
     good = shown(PRIVATE["ES256"], "good")
     assert set(parse_keys(json.dumps({"keys": [key, good]}))) == {("good", "ES256")}
 
@@ -46,17 +46,17 @@ def test_a_key_that_cannot_be_used_is_passed_over_and_the_others_are_not(key):
 @pytest.mark.parametrize(
     "fields", [{}, {"use": "sig"}, {"alg": "RS256"}, {"key_ops": ["verify"]}, {"x5c": ["x"]}]
 )
-def test_a_key_for_signatures_is_used(fields):
+def test_a_signature_key_is_used(fields):
     assert set(parse_keys(jwks({**RSA, **fields}))) == {("a", "RS256")}
 
 
-def test_of_a_private_key_only_the_public_part_is_taken():
+def test_only_the_public_part_of_a_private_key_is_read():
     whole = {**RSAAlgorithm.to_jwk(PRIVATE["RS256"], as_dict=True), "kid": "a", "key_ops": ["verify"]}
     (key,) = parse_keys(jwks(whole)).values()
     assert isinstance(key, rsa.RSAPublicKey)
 
 
-def test_more_keys_or_bytes_than_an_issuer_has_are_refused():
+def test_too_many_keys_or_bytes_are_refused():
     for body in (jwks(*[RSA] * 101), jwks(RSA, {"x": "x" * 300_000})):
         with pytest.raises(UnusableKeys):
             parse_keys(body)

@@ -1,4 +1,4 @@
-"""What is large and rarely needed is loaded by those who need it (D224)."""
+"""Large, rarely needed libraries are loaded on first use (D224)."""
 
 import subprocess
 import sys

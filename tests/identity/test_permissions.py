@@ -1,4 +1,4 @@
-"""What grants cover: permissions, shell-style patterns, and several grants side by side."""
+"""Permission grants: permissions, shell-style patterns, and several grants in one identity."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_patterns_are_those_of_a_shell(patterns, name, matches):
     assert Patterns(patterns).match(name) is matches
 
 
-def test_a_grant_covers_what_it_allows_where_it_says():
+def test_a_grant_covers_its_permissions_within_its_scope():
     caller = identity((["read", "tables"], ["acme"], ["shop-*"]))
     assert caller.may("read", "acme", "shop-1")
     assert not caller.may("apps", "acme", "shop-1")
@@ -47,21 +47,21 @@ def test_grants_side_by_side_are_not_mixed():
     assert (caller.allow, caller.orgs, caller.apps) == (["read", "tables"], ["acme", "other"], [])
 
 
-def test_an_organization_is_seen_if_an_app_of_it_may_be():
+def test_an_organization_is_visible_if_one_of_its_apps_is():
     caller = identity((["read"], ["acme"], ["shop"]))
     assert caller.may("read")
     assert caller.may("read", "acme")
     assert not caller.may("read", "other")
 
 
-def test_what_belongs_to_no_app_needs_a_scope_without_bounds():
+def test_a_resource_of_no_app_needs_an_unbounded_scope():
     assert identity(("all", [], [])).may("credentials", "", "")
     assert identity(("all", ["*"], ["*"])).may("credentials", "", "")
     assert not identity(("all", ["acme"], [])).may("credentials", "", "")
     assert not identity(("all", [], ["shop"])).may("credentials", "", "")
 
 
-def test_who_has_no_grant_may_nothing():
+def test_an_identity_without_grants_has_no_permission():
     caller = identity()
     assert not caller.may("read")
     assert (caller.allow, caller.orgs, caller.apps) == ([], [], [])
