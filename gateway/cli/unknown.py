@@ -1,7 +1,7 @@
 """What to do when a command cannot say whether it was applied (D132)."""
 
 from gateway.cli.calling import CommandFailed, Exit
-from gateway.domain.errors import ChangeUnknown
+from gateway.directory.errors import ChangeUnknown
 
 _READING = ("list", "show")
 _REPEAT = "repeat the command"

@@ -1,5 +1,6 @@
 """The control plane: apps, tables and credentials over HTTP.
 
+errors         refusals of the control plane itself
 calls          a call: its route, its fields, its answer with an audit event
 runtime        apps and tables as JSON, and the variables of an app's functions
 apps           calls that manage apps and their tables

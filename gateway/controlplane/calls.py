@@ -9,7 +9,8 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import UNSET, Struct
 
-from gateway.domain.errors import InvalidField, InvalidJson, MethodNotAllowed, NotFound
+from gateway.controlplane.errors import InvalidField
+from gateway.domain.errors import InvalidJson, MethodNotAllowed, NotFound
 from gateway.domain.model import Environment
 from gateway.domain.rules import DEFAULT_ENV, Name, Permission
 from gateway.identity.permissions import Identity

@@ -12,10 +12,10 @@ from gateway.controlplane.calls import (
     checked,
     checked_name,
 )
+from gateway.controlplane.errors import InvalidField, SessionCredentialsDisabled
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.domain.answers import iso_instant
-from gateway.domain.errors import InvalidField, SessionCredentialsDisabled
 from gateway.domain.model import Environment
 from gateway.domain.rules import DEFAULT_SESSION_SECONDS, Role, SessionSeconds
 

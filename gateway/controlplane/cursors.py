@@ -10,7 +10,7 @@ import msgspec
 
 from gateway.config.callers import secrets_of
 from gateway.config.settings import Settings
-from gateway.domain.errors import InvalidField
+from gateway.controlplane.errors import InvalidField
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -16,18 +16,15 @@ from gateway.controlplane.calls import (
     parse_environment,
     parse_object,
 )
+from gateway.controlplane.errors import AppUnreadable, InvalidField, NotAllowed, NotChanged
 from gateway.directory.corrupt import CorruptRecord
+from gateway.directory.errors import ChangeUnknown
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import (
-    AppUnreadable,
     AuthUnavailable,
-    ChangeUnknown,
     InternalError,
-    InvalidField,
     InvalidToken,
     MissingToken,
-    NotAllowed,
-    NotChanged,
     Refusal,
     ShuttingDown,
 )

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from gateway import __version__
 from gateway.controlplane.calls import Action, ControlCall, Done, Routes
+from gateway.controlplane.errors import InvalidField
 from gateway.domain.answers import iso_instant
-from gateway.domain.errors import InvalidField
 
 Tell = Callable[[], Mapping[str, object]]
 """Tells the state of now: status, dependencies, clocks, the last reload."""

@@ -17,10 +17,10 @@ from gateway.controlplane.calls import (
     unknown_parameter,
 )
 from gateway.controlplane.cursors import SealedPlaces
+from gateway.controlplane.errors import InvalidField
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.pages import DirectoryPages, Listed, Part
 from gateway.directory.records import AppRecord
-from gateway.domain.errors import InvalidField
 from gateway.domain.rules import AppPlace, OrgPlace, PageLimit
 
 _APPS = 100

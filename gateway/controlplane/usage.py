@@ -13,12 +13,12 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.config.settings import ConsoleSettings
 from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked_name
+from gateway.controlplane.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Range, read_figures
 from gateway.directory.directory import Directory
 from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant
-from gateway.domain.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.domain.model import UsageOutcome
 from gateway.domain.rules import TableName
 from gateway.http.client import FetchError, ResponseTooLarge, fetch

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from gateway.billing.promql import equal, selector
 from gateway.billing.samples import OUTCOME
-from gateway.domain.errors import UsageUnavailable
+from gateway.controlplane.errors import UsageUnavailable
 from gateway.observability.catalogue import (
     REFUSALS,
     USAGE_REQUEST_BYTES,

@@ -1,5 +1,6 @@
 """The credentials listener: a workload shows who it is and gets session credentials; nothing else is here.
 
+errors        refusals, each with its STS code
 handler       which form is asked for; the bound of each address, the count of outcomes, the audit line
 web_identity  STS' form: `AssumeRoleWithWebIdentity`
 parameters    what that form sends, valid or refused

@@ -2,11 +2,12 @@
 
 import msgspec
 
+from gateway.credentialsplane.errors import InvalidIdentity
 from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import Asked
 from gateway.credentialsplane.sts import instant
 from gateway.domain.answers import Answer, refuse
-from gateway.domain.errors import InvalidIdentity, Refusal
+from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 from gateway.http.messages import Request
 

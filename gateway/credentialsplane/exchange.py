@@ -1,8 +1,8 @@
 """An identity for session credentials, which are bound to the app environment that it maps to."""
 
 from gateway.credentials.session import IssuedSession, Issuer
+from gateway.credentialsplane.errors import InvalidParameter, NoSuchWorkload
 from gateway.credentialsplane.workloads import Workload, Workloads
-from gateway.domain.errors import InvalidParameter, NoSuchWorkload
 from gateway.domain.rules import DEFAULT_SESSION_SECONDS
 
 _SHORTEST_SECONDS = 900

@@ -7,16 +7,10 @@ from typing import Protocol
 
 from gateway.credentials.session import IssuedSession
 from gateway.credentialsplane.address_rate import Arrivals
+from gateway.credentialsplane.errors import TooManyExchanges
 from gateway.credentialsplane.workloads import Workload
 from gateway.domain.answers import NOT_STORED, Answer, refuse
-from gateway.domain.errors import (
-    InternalError,
-    MethodNotAllowed,
-    NotFound,
-    Refusal,
-    ShuttingDown,
-    TooManyExchanges,
-)
+from gateway.domain.errors import InternalError, MethodNotAllowed, NotFound, Refusal, ShuttingDown
 from gateway.http.messages import Request, Response
 from gateway.observability.logs import LogThrottle, report_exception
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-from gateway.domain.errors import InvalidParameter, UnknownAction
+from gateway.credentialsplane.errors import InvalidParameter, UnknownAction
 
 _MOST_PARAMETERS = 64
 _ACTION = ("AssumeRoleWithWebIdentity", "2011-06-15")

@@ -2,11 +2,12 @@
 
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
+from gateway.credentialsplane.errors import NoSuchWorkload, WorkloadRefusal
 from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import Asked
 from gateway.credentialsplane.parameters import parse_parameters
 from gateway.domain.answers import Answer, refuse
-from gateway.domain.errors import InternalError, NoSuchWorkload, Refusal, WorkloadRefusal
+from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request

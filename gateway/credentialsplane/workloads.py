@@ -8,15 +8,14 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import WorkloadPlace, WorkloadSettings
-from gateway.domain.errors import (
+from gateway.credentialsplane.errors import (
     ExpiredIdentity,
     InvalidIdentity,
     IssuerUnavailable,
-    KeysUnavailable,
     NoSuchWorkload,
 )
 from gateway.domain.model import Environment
-from gateway.identity.issuer_keys import IssuerKeys
+from gateway.identity.issuer_keys import IssuerKeys, KeysUnavailable
 from gateway.identity.issuers import Issuers
 from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens, decoded_part
 

@@ -1,5 +1,6 @@
 """Who is who: app environments, their tables, and the tokens that stand for them.
 
+errors        refusals of changes that a rule of the directory forbids
 tokens        the shape of a table token, and its digest
 records       the documents in the store, and the bindings that are made of them
 declared      apps from the configuration file

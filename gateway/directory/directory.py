@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from gateway.directory.apps.managed import ManagedApps
 from gateway.directory.declared import DeclaredApps
+from gateway.directory.errors import AppIsDeclared, ControlRefusal
 from gateway.directory.records import AppChange, AppRecord, TableChange
 from gateway.directory.resolve.bindings import CachedBindings
-from gateway.domain.errors import AppIsDeclared, ControlRefusal
 from gateway.domain.model import Environment
 
 

@@ -3,6 +3,6 @@
 rules      every limit and every pattern of a name
 headers    header fields of a call
 model      the values that flow: Call, Caller, Binding, Grant, table operation, Outcome
-errors     every refusal, with its status and code
+errors     the base of refusals, and those of the data plane, each with status and code
 answers    outcomes and refusals as JSON
 """

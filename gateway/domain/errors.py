@@ -1,6 +1,7 @@
-"""Every refusal: its status and its code, which are contract. `answers.refuse` alone renders them.
+"""Refusals of the data plane, and the bases of all others. `answers.refuse` alone renders them.
 
-Messages never hold a canonical string, a token, a secret, a key or a value.
+Status and code are contract. The directory and the other planes keep their refusals in modules of their own.
+Neither a message nor a detail holds a canonical string, a token, a secret, a key or a value.
 """
 
 # The tables keep one refusal to a line:
@@ -158,121 +159,9 @@ class Overloaded(
 ): ...
 class ShuttingDown(Unavailable, code="shutting_down", detail="this replica ends; another one serves"): ...
 
-class KeysUnavailable(
-    Unavailable, code="auth_unavailable",
-    detail="the keys of the token's issuer cannot be had",
-): ...
-class ChangeUnknown(
-    Unavailable, code="auth_unavailable",
-    detail="it is not known whether the change was applied; it can be repeated safely",
-): ...
-class NotChanged(
-    Unavailable, code="auth_unavailable",
-    detail="the directory's store does not answer; nothing was changed",
-): ...
-class AppUnreadable(
-    Unavailable, code="auth_unavailable",
-    detail="the record of this app cannot be read: restore it, or remove the app",
-): ...
 
 class InternalError(
     Refusal, status=500, code="internal_error",
     detail="a fault of the gateway, logged under the x-request-id of this response",
 ):
     """An unhandled exception."""
-
-
-# ---- The control plane alone
-
-class ControlRefusal(Refusal):
-    """Says that a rule of the control plane forbids the change, and that nothing was changed."""
-
-class NotAllowed(
-    ControlRefusal, status=403, code="not_allowed",
-    detail="this token may not do that, or not there; whoami tells what it may",
-): ...
-class AppNotFound(
-    ControlRefusal, status=404, code="app_not_found",
-    detail="no such app environment: mistyped, in another environment (?env=), or not registered",
-): ...
-class TableNotFound(
-    ControlRefusal, status=404, code="table_not_found",
-    detail="no such table: mistyped (upper and lower case differ), or deleted",
-): ...
-class TableExists(
-    ControlRefusal, status=409, code="table_exists",
-    detail="the app environment has a table of this name; upper and lower case do not differ here",
-): ...
-class TableLimitReached(ControlRefusal, status=409, code="table_limit_reached"): ...
-class TooManyTokens(ControlRefusal, status=409, code="too_many_tokens"): ...
-class AppExists(
-    ControlRefusal, status=412, code="app_exists",
-    detail="If-None-Match: * asks for a new app environment, and this one exists; PATCH changes it",
-): ...
-class AppIsDeclared(
-    ControlRefusal, status=409, code="declared_app",
-    detail="this app is declared in the configuration file, and changes there alone",
-): ...
-class SessionCredentialsDisabled(
-    ControlRefusal, status=409, code="session_credentials_disabled",
-    detail="signature.credentials.session is not configured",
-): ...
-class NoUsage(
-    ControlRefusal, status=404, code="no_usage",
-    detail="no Prometheus is configured to read usage from: console.prometheus",
-): ...
-class UsageUnavailable(ControlRefusal, status=503, code="usage_unavailable", retry_after_seconds=10):
-    """Prometheus does not answer, or not as Prometheus does."""
-
-class AppTypeNotServed(ControlRefusal, status=422, code="unsupported_app_type"): ...
-
-class InvalidField(ControlRefusal, status=422):
-    """A field is missing, of the wrong type or out of range; each has a code of its own."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-
-
-# ---- The credentials listener alone
-
-class WorkloadRefusal(Refusal):
-    """A workload is given no credentials. `sts_code` and `sts_status` are STS' name of the reason."""
-
-    sts_code: ClassVar[str]
-    sts_status: ClassVar[int] = 400
-
-class InvalidIdentity(
-    WorkloadRefusal, status=401, code="invalid_identity_token", sts_code="InvalidIdentityToken",
-    message="The identity token that was sent is not one of a known workload.",
-): ...
-class ExpiredIdentity(
-    WorkloadRefusal, status=401, code="expired_identity_token", sts_code="ExpiredTokenException",
-    message="The identity token that was sent is expired.",
-): ...
-class NoSuchWorkload(
-    WorkloadRefusal, status=403, code="access_denied", sts_code="AccessDenied", sts_status=403,
-    message="Not authorized to perform sts:AssumeRoleWithWebIdentity",
-): ...
-class IssuerUnavailable(
-    WorkloadRefusal, status=503, code="issuer_unavailable", sts_code="IDPCommunicationError",
-    retry_after_seconds=1, message="The keys of the identity token's issuer cannot be fetched now.",
-): ...
-class TooManyExchanges(
-    WorkloadRefusal, status=429, code="rate_limited", sts_code="Throttling", message="Rate exceeded",
-):
-    """`retry_after_seconds` is the time to the end of the window."""
-
-    def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__()
-        self.retry_after_seconds = retry_after_seconds
-
-class UnknownAction(WorkloadRefusal, status=400, code="invalid_action", sts_code="InvalidAction"):
-    message = "The one operation here is AssumeRoleWithWebIdentity of the version 2011-06-15."
-
-class InvalidParameter(WorkloadRefusal, status=400, code="validation_error", sts_code="ValidationError"):
-    """A parameter of the form is missing, repeated or out of range."""
-
-    def __init__(self, parameter: str, rule: str) -> None:
-        super().__init__()
-        self.message = f"Value at '{parameter}' failed to satisfy constraint: {rule}"

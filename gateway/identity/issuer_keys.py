@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from backends.clock import Clock
-from gateway.domain.errors import KeysUnavailable
+from gateway.domain.errors import Unavailable
 from gateway.identity.keys import KeySet, UnusableKeys, parse_keys
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ _PAUSE_MS = 10_000
 
 _FRESH_MS = 300_000
 """Age at which keys are fetched again, so that a withdrawn key stops working."""
+
+
+class KeysUnavailable(
+    Unavailable, code="auth_unavailable", detail="the signing keys of the token's issuer cannot be fetched"
+):
+    """No keys are known of the issuer that signed a token."""
 
 
 class FetchFailed(Exception):

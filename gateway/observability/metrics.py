@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from gateway import __version__
-from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
+from gateway.domain import errors
 from gateway.domain.model import Operation
 from gateway.observability.catalogue import (
     BUILD_INFO,
@@ -62,7 +62,7 @@ class ServiceMetrics(Collector):
 
     def __init__(self) -> None:
         self._answered: defaultdict[tuple[str, int], Histogram] = defaultdict(Histogram)
-        self._refusals: Counter[str] = Counter(dict.fromkeys(_codes(Refusal), 0))
+        self._refusals: Counter[str] = Counter(dict.fromkeys(_data_plane_codes(), 0))
         self._stores: defaultdict[Labels, Histogram] = defaultdict(Histogram)
         self._watched: dict[Metric, Callable[[], dict[Labels, float]]] = {}
         self.watch_labelled(BUILD_INFO, lambda: {__version__: 1})
@@ -128,11 +128,6 @@ def _histograms(metric: Metric, histograms: Mapping[Labels, Histogram]) -> Famil
     return family
 
 
-def _codes(kind: type[Refusal]) -> Iterator[str]:
-    """Yields the data plane's error codes, each of which has a series from the start."""
-    if kind in (ControlRefusal, WorkloadRefusal):
-        return
-    if hasattr(kind, "code"):
-        yield kind.code
-    for child in kind.__subclasses__():
-        yield from _codes(child)
+def _data_plane_codes() -> set[str]:
+    """Returns the codes of `gateway.domain.errors`: each has a series from the start."""
+    return {kind.code for kind in vars(errors).values() if hasattr(kind, "code")}

@@ -8,8 +8,8 @@ import yaml
 
 from gateway.config.loading import parse
 from gateway.controlplane.cursors import places_of
+from gateway.controlplane.errors import InvalidField
 from gateway.directory.records import AppRecord, app_name, encode
-from gateway.domain.errors import InvalidField
 from gateway.domain.model import Environment
 from tests.controlplane.paths import APPS
 from tests.support.config import CONTROL_TOKEN, ROLE

@@ -9,9 +9,9 @@ from backends.clock import SystemClock
 from backends.memory.backend import MemoryBackend
 from backends.settings import MemorySettings
 from gateway.directory.declared import DeclaredApps
+from gateway.directory.errors import AppExists
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
-from gateway.domain.errors import AppExists
 from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
 from tests.backends.redis.conformance import opened_redis
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS

@@ -7,8 +7,8 @@ from contextlib import suppress
 import pytest
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
+from gateway.directory.errors import AppNotFound, ChangeUnknown, ControlRefusal, TableExists, TableNotFound
 from gateway.directory.records import AppRecord
-from gateway.domain.errors import AppNotFound, ChangeUnknown, ControlRefusal, TableExists, TableNotFound
 from gateway.domain.model import Environment
 from tests.directory.region import LAST_WRITE_MS, SHOP, Fate, Region
 

@@ -6,7 +6,7 @@ import pytest
 
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
-from gateway.domain.errors import TableNotFound
+from gateway.directory.errors import TableNotFound
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
 
 HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from gateway.domain.errors import TooManyTokens
+from gateway.directory.errors import TooManyTokens
 from tests.directory.region import CACHE_TTL_MS, SHOP
 
 

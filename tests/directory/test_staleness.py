@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.domain.errors import TableNotFound
+from gateway.directory.errors import TableNotFound
 from gateway.domain.model import Environment
 from tests.directory.region import CACHE_TTL_MS, SHOP
 

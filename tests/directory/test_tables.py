@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.directory.records import AppRecord
-from gateway.domain.errors import (
+from gateway.directory.errors import (
     AppNotFound,
     AppTypeNotServed,
     ControlRefusal,
@@ -13,6 +12,7 @@ from gateway.domain.errors import (
     TableLimitReached,
     TableNotFound,
 )
+from gateway.directory.records import AppRecord
 from gateway.domain.model import Environment
 from tests.directory.region import SHOP, Replica
 

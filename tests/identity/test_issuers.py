@@ -5,9 +5,8 @@ import asyncio
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.domain.errors import KeysUnavailable
 from gateway.identity import issuer_keys
-from gateway.identity.issuer_keys import IssuerKeys
+from gateway.identity.issuer_keys import IssuerKeys, KeysUnavailable
 from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
 from gateway.replica.key_sources import fetch_keys

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from gateway import __version__
-from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
 from tests.support.clock import FakeClock
 from tests.support.gateway import run_gateway
+from tests.support.refusals import data_plane_refusals
 from tests.support.scraping import hanging_call, scrape, series, total
 
 APP = "/v1/orgs/acme/apps/new"
@@ -81,18 +81,10 @@ async def test_buckets_of_a_histogram_only_rise(gateway):
     assert buckets == sorted(buckets, key=lambda bucket: (bucket[1], bucket[0]))
 
 
-def every_code(kind: type[Refusal] = Refusal) -> set[str]:
-    """Of the data plane."""
-    if kind in (ControlRefusal, WorkloadRefusal):
-        return set()
-    own = {kind.code} if hasattr(kind, "code") else set()
-    return own.union(*(every_code(child) for child in kind.__subclasses__()))
-
-
 async def test_every_refusal_is_shown_at_0_from_the_start(gateway):
     samples = await scrape(gateway)
     shown = {dict(labels)["code"] for name, labels in samples if name == "kvs_refusals_total"}
-    assert shown >= every_code()
+    assert shown >= {kind.code for kind in data_plane_refusals()}
     assert total(samples, "kvs_refusals_total") == 0
 
 

@@ -11,7 +11,6 @@ from jsonschema import Draft202012Validator
 from gateway import __version__
 from gateway.dataplane.handler import ROUTES
 from gateway.domain import rules
-from gateway.domain.errors import ControlRefusal, Refusal, WorkloadRefusal
 from gateway.domain.model import Operation
 from gateway.domain.rules import WINDOW_MS, Limits
 from tests.opsplane.openapi import (
@@ -22,14 +21,9 @@ from tests.opsplane.openapi import (
     operations,
     schema_of,
 )
+from tests.support.refusals import data_plane_refusals
 
 LIMITS = Limits()
-
-
-def all_kinds(base: type) -> set[type]:
-    """Of the data plane."""
-    kinds = [kind for kind in base.__subclasses__() if kind not in (ControlRefusal, WorkloadRefusal)]
-    return set(kinds).union(*map(all_kinds, kinds))
 
 
 def test_the_document_is_valid_openapi():
@@ -54,12 +48,12 @@ def test_it_states_this_version():
 
 
 def test_each_refusal_of_the_data_plane_is_documented_and_no_other():
-    exist = {kind.code for kind in all_kinds(Refusal) if hasattr(kind, "code")}
+    exist = {kind.code for kind in data_plane_refusals()}
     assert documented_codes("data") == exist
 
 
 def test_each_refusal_stands_under_its_status():
-    status_of = {kind.code: kind.status for kind in all_kinds(Refusal) if hasattr(kind, "code")}
+    status_of = {kind.code: kind.status for kind in data_plane_refusals()}
     for operation in operations("data"):
         for status, response in operation["responses"].items():
             assert {status_of[code] for code in codes_of({"responses": {status: response}})} <= {int(status)}

@@ -1,12 +1,12 @@
 """The page that explains refusals is of one mind with their tree, and each of them explains itself."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from gateway.domain.errors import InvalidField, Refusal
+from gateway.controlplane.errors import InvalidField
 from tests.contract.mistakes import MISTAKES
+from tests.support.refusals import all_refusals
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "refusals.md").read_text()
@@ -24,15 +24,7 @@ ELSEWHERE = {
 """Of the same form as those that the mistakes meet, or met where addresses and deadlines are tested."""
 
 
-def leaves(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
-    """Every refusal that has a code."""
-    if hasattr(kind, "code"):
-        yield kind
-    for each in kind.__subclasses__():
-        yield from leaves(each)
-
-
-KINDS = [kind for kind in leaves() if kind is not InvalidField]
+KINDS = sorted(all_refusals() - {InvalidField}, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

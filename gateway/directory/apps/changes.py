@@ -33,8 +33,8 @@ from backends.background import jittered
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, StoreFull
 from backends.interface import Record, RecordStore
 from gateway.directory.apps.side_records import SideRecords
+from gateway.directory.errors import ChangeUnknown, ControlRefusal
 from gateway.directory.records import AppRecord, app_name, encode
-from gateway.domain.errors import ChangeUnknown, ControlRefusal
 from gateway.domain.model import Environment
 
 _ATTEMPTS = 100

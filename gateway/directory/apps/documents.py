@@ -4,8 +4,8 @@ from backends.clock import Clock
 from backends.interface import Record, RecordStore
 from gateway.directory.apps.changes import Change, Changed, Make
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords, find_holders, table_ids_in
+from gateway.directory.errors import AppNotFound
 from gateway.directory.records import APPS, AppRecord, TableRecord, app_name
-from gateway.domain.errors import AppNotFound
 from gateway.domain.model import Environment
 
 

@@ -9,9 +9,7 @@ from backends.clock import Clock
 from backends.interface import RecordStore
 from gateway.directory.apps.documents import AppDocuments
 from gateway.directory.corrupt import CorruptRecords
-from gateway.directory.records import AppChange, AppRecord, RetiringToken, TableChange, TableRecord
-from gateway.directory.tokens import digest_of, new_token
-from gateway.domain.errors import (
+from gateway.directory.errors import (
     AppExists,
     AppNotFound,
     AppTypeNotServed,
@@ -20,6 +18,8 @@ from gateway.domain.errors import (
     TableNotFound,
     TooManyTokens,
 )
+from gateway.directory.records import AppChange, AppRecord, RetiringToken, TableChange, TableRecord
+from gateway.directory.tokens import digest_of, new_token
 from gateway.domain.model import Environment
 from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 

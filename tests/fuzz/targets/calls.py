@@ -10,9 +10,9 @@ from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.binding import TableTokenPolicy
 from gateway.dataplane.policies.caller import SignaturePolicy
+from gateway.directory.errors import ControlRefusal
 from gateway.directory.tokens import is_well_formed
 from gateway.domain.errors import (
-    ControlRefusal,
     ExpiredCredentials,
     InvalidCredentials,
     InvalidJson,

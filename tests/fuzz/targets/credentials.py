@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 from gateway.credentials.session import IssuedSession
 from gateway.credentialsplane import sts
 from gateway.credentialsplane.container import token_in
+from gateway.credentialsplane.errors import InvalidIdentity, InvalidParameter, UnknownAction, WorkloadRefusal
 from gateway.credentialsplane.parameters import parse_parameters
 from gateway.credentialsplane.workloads import Workload
-from gateway.domain.errors import InvalidIdentity, InvalidParameter, UnknownAction, WorkloadRefusal
 from gateway.domain.headers import Headers
 from gateway.domain.model import Environment
 from tests.support.config import ROLE

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from gateway.config.settings import ShutdownSettings
-from gateway.domain.errors import Refusal
 from tests.support.prometheus import program_or_skip
+from tests.support.refusals import all_refusals
 from tests.system.deploy.installations import DEPLOY
 from tests.system.deploy.monitoring import UNIT_TESTS, panel_queries, rule_groups, rules, spec_of
 from tests.system.deploy.promql import Names, names_in
@@ -30,12 +30,6 @@ def promtool(*arguments: str | Path) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
-
-
-def all_refusals(kind: type[Refusal] = Refusal) -> set[tuple[str, int]]:
-    """Every code with its status; a code of two planes may have two."""
-    own = {(kind.code, kind.status)} if hasattr(kind, "code") else set()
-    return own.union(*(all_refusals(child) for child in kind.__subclasses__()))
 
 
 def fires(case: dict) -> bool:
@@ -126,8 +120,8 @@ def test_an_alert_says_what_it_is_about(alert):
 )
 def test_codes_in_a_rule_are_those_of_its_statuses(record, statuses):
     (pattern,) = re.findall(r'code=~\s*"([^"]+)"', rules("record")[record]["expr"])
-    matched = {code for code, _ in all_refusals() if re.fullmatch(pattern, code)}
-    assert matched == {code for code, status in all_refusals() if status in statuses}
+    matched = {kind.code for kind in all_refusals() if re.fullmatch(pattern, kind.code)}
+    assert matched == {kind.code for kind in all_refusals() if kind.status in statuses}
 
 
 def test_requests_of_a_range_are_summed_by_the_interval_of_the_usage_rules():

@@ -5,9 +5,9 @@ import re
 import pytest
 import yaml
 
-from gateway.domain.errors import Refusal
+from tests.support.refusals import all_refusals
 from tests.system.deploy.monitoring import RUNBOOK, rules, runbook_queries
-from tests.system.deploy.test_rules import all_refusals, promtool
+from tests.system.deploy.test_rules import promtool
 
 PARTS = ("Means", "Look", "Do", "Do not", "Over")
 SECTIONS = {
@@ -50,7 +50,7 @@ def test_links_lead_to_sections_and_files():
 
 def test_every_code_of_ours_is_in_the_table_of_the_first_minute():
     table = SECTIONS["The first minute"]
-    ours = {code for code, status in all_refusals(Refusal) if status >= 500}
+    ours = {kind.code for kind in all_refusals() if kind.status >= 500}
     assert {code for code in ours if f"`{code}`" not in table} == set()
 
 
