@@ -71,7 +71,7 @@ class Replica:
         self.usage.count(labels, Operation.GET, UsageOutcome.OK, 10, 20)
 
     def scraped(self) -> str:
-        """What a scrape reads now, as OpenMetrics with a time for each sample."""
+        """Current samples as OpenMetrics with timestamps."""
         rows = self.usage.rows()
         text = "".join(self.usage.text(rows, metric) for metric in METRICS)
         text = text.replace('"} ', f'",{self._instance}}} ')

@@ -1,4 +1,4 @@
-"""What clients counted, what `kvs-gateway usage` states, and `increase()` over all of it agree (D152, D153).
+"""Clients' counts, `kvs-gateway usage` and `increase()` agree (D152).
 
 On hours that were generated and not waited for, in a real Prometheus.
 """
@@ -23,7 +23,7 @@ def instant(at_ms: int) -> str:
 
 
 def increases(prometheus: PrometheusServer, start_ms: int, end_ms: int) -> dict[str, float]:
-    """By app, over all of the region's life."""
+    """Totals by app over the region's whole life."""
     window = f"[{end_ms - start_ms}ms]"
     found = prometheus.query(
         f"sum by (app) (increase(kvs_usage_requests_total{window}))", time=str(end_ms / 1000)

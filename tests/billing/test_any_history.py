@@ -1,4 +1,4 @@
-"""Whatever processes did: what is billed is what they had counted when they were last scraped."""
+"""For any history of processes, the bill equals the counts at their last scrapes."""
 
 from collections import Counter
 from itertools import pairwise, product
@@ -88,7 +88,7 @@ class History:
         self._seen = self._process.counts.copy()
 
     def restart(self, down_ms) -> None:
-        """After one more scrape, as a drain waits for."""
+        """Ends a process after one more scrape, as a drain does."""
         self.scrape()
         self.crash(down_ms)
 
@@ -99,7 +99,7 @@ class History:
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Where start times come apart, all tables stand at 0 in the beginning."""
+        """With start times scraped separately, all tables begin at 0."""
         self._process, self._seen, self._has_shown_start = Process(self.now_ms), Counter(), False
         if self._apart_ms is not None:
             self._process.counts.update(dict.fromkeys(product(TABLES, OUTCOMES), 0))
@@ -126,7 +126,7 @@ def read(archive: FakeArchive, from_ms: int, to_ms: int) -> Counter[tuple[str, s
 
 
 @given(histories)
-def test_what_was_scraped_is_billed_exactly(steps):
+def test_scraped_usage_is_billed_exactly(steps):
     history = History().play(steps)
     assert read(history.archive, START_MS - 1, history.now_ms) == history.scraped
 
@@ -148,7 +148,7 @@ def test_the_length_of_slices_changes_nothing(steps, most_samples):
 
 
 @given(quick_histories, st.integers(-900, 900), st.integers(0, 999))
-def test_start_times_may_be_scraped_apart_and_be_a_second_early(steps, apart_ms, error_ms):
+def test_start_times_may_be_scraped_separately_and_a_second_early(steps, apart_ms, error_ms):
     history = History(apart_ms=apart_ms, error_ms=error_ms).play(steps)
     assert read(history.archive, START_MS - 1, history.now_ms) == history.scraped
 

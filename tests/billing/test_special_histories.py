@@ -56,13 +56,13 @@ def test_a_table_that_was_idle_for_days_is_billed_from_where_it_was(archive):
     assert requests(read(archive)) == 1
 
 
-def test_what_an_older_process_of_the_same_address_showed_is_no_beginning(archive):
+def test_values_of_an_older_process_at_the_same_address_are_no_baseline(archive):
     archive.shows(began(-200), HERE, (-190, 500))
     archive.shows(began(-100), HERE, (30, 501))
     assert requests(read(archive)) == 501
 
 
-def test_what_was_counted_but_not_scraped_before_the_period_is_billed_in_it(archive):
+def test_requests_not_scraped_before_the_period_are_billed_in_it(archive):
     archive.shows(began(-100), HERE, (1, 7))
     assert requests(read(archive)) == 7
 
@@ -98,7 +98,7 @@ def scraped_apart(archive, old: Process, new: Process, *samples: tuple[Process, 
     archive.scrape_start(new, service, minute_ms + 5_000)
 
 
-def test_the_first_calls_of_a_process_that_is_restarted_at_once_are_its_own(archive):
+def test_the_first_calls_after_an_immediate_restart_belong_to_the_new_process(archive):
     """It was scraped at 0, and then while its successor's start was near."""
     old, new = began(9.9), began(10)
     scraped_apart(archive, old, new, (old, -5_000, 0), (old, -700, 15), (new, 800, 40), (new, 6_000, 41))
@@ -115,7 +115,7 @@ def test_a_process_that_has_overtaken_its_predecessor_when_it_is_first_scraped_i
 
 
 @pytest.mark.parametrize("ahead_ms", [-700, 700, 1_900])
-def test_where_clocks_differ_the_first_fall_tells_the_new_process_though_it_comes_late(archive, ahead_ms):
+def test_with_clock_skew_the_first_fall_marks_the_new_process_even_if_it_is_late(archive, ahead_ms):
     """Prometheus' clock is ahead of the gateway's, or behind."""
     old, new = began(-100), began(10)
     samples = [(old, -5_000, 900), (old, ahead_ms - 10, 910), (new, ahead_ms + 20_000, 41)]
@@ -123,7 +123,7 @@ def test_where_clocks_differ_the_first_fall_tells_the_new_process_though_it_come
     assert requests(read(archive)) == 910 + 41
 
 
-def test_a_process_that_lives_for_a_moment_is_told_from_both_its_neighbours(archive):
+def test_a_short_lived_process_is_distinguished_from_both_neighbours(archive):
     usage, service = [labels(instance="10.0.0.1:9090", endpoint=name) for name in ("usage", "service")]
     for number, value in enumerate((30, 20, 10)):
         process = Process(START_MS + 10_000 + number * 1_000)
@@ -164,7 +164,7 @@ def test_start_times_of_other_programs_of_the_address_do_not_count(archive):
     assert requests(read(archive)) == 2
 
 
-def test_targets_are_told_apart(archive):
+def test_targets_are_distinguished(archive):
     archive.shows(began(-100), HERE, (-1, 10), (1, 12))
     archive.shows(began(-90), THERE, (-1, 20), (1, 23))
     ledger = read(archive)
@@ -201,7 +201,7 @@ def test_a_counter_that_the_process_forgot_and_counted_beyond_in_the_same_day_is
     assert requests(read(archive, minutes=1_440)) == 2 + 15 + 41
 
 
-def test_a_target_that_was_away_for_days_goes_on_where_it_was(archive):
+def test_a_target_that_returns_after_days_continues_from_its_last_value(archive):
     process, day = began(-100), 1_440
     archive.shows(process, HERE, (-1, 10), (1, 12))
     archive.shows(process, THERE, *((minute, 1) for minute in range(1, 7 * day, 60)))

@@ -1,4 +1,4 @@
-"""Whatever is called and whoever scrapes: what each server reads rises by what was counted (D152, D153)."""
+"""For any calls and any scrapes, each server sees rises equal to the counts (D152)."""
 
 import asyncio
 from collections import Counter
@@ -72,7 +72,7 @@ async def play(history, max_series: int, servers: list[Server]) -> int:
 
 @pytest.mark.parametrize("max_series", [22, 26, 31, 1000])
 @given(history=calls, offsets=st.tuples(st.integers(0, 59_999), st.integers(0, 30_000)))
-def test_each_server_reads_rises_of_what_was_counted_and_bills_exactly_that(max_series, history, offsets):
+def test_each_server_sees_rises_equal_to_the_counts_and_bills_them(max_series, history, offsets):
     servers = [Server(59_999, offsets[0]), Server(30_000, offsets[1])]
     unseen_by_rises = asyncio.run(play(history, max_series, servers))
     for server in servers:

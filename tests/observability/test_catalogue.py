@@ -23,7 +23,7 @@ NOTE = re.compile(r"\([^)]*\)")
 
 @pytest.fixture(scope="module")
 def scraped(tmp_path_factory):
-    """What a gateway with traces and an issuer shows after one call, by the names of its metrics."""
+    """Metrics of a gateway with traces and an issuer after one call, by name."""
     folder = tmp_path_factory.mktemp("catalogue")
     config = merged(BASE, {"tracing": {"share": 0}, "control": {"oidc": [trusted_from(folder)]}})
     with GatewayProcess(config, folder) as process:

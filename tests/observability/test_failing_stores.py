@@ -1,4 +1,4 @@
-"""Who is on call sees which store fails, and is not buried in lines."""
+"""Log lines name the failing store, without a flood of them."""
 
 import logging
 

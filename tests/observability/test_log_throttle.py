@@ -38,12 +38,12 @@ def test_the_time_begins_with_the_first_line(seconds):
     assert not throttle.admits()
 
 
-def test_kinds_are_counted_apart(seconds):
+def test_each_kind_has_its_own_window(seconds):
     throttle = LogThrottle(1, 10.0, seconds)
     assert [throttle.admits(kind) for kind in ("away", "away", "full", "away", "full")] == [1, 0, 1, 0, 0]
 
 
-def test_of_any_number_of_kinds_a_bounded_number_is_admitted_and_kept(seconds):
+def test_the_number_of_kinds_admitted_and_kept_is_bounded(seconds):
     throttle = LogThrottle(1, 10.0, seconds)
     assert sum(throttle.admits(f"kind {number}") for number in range(1000)) == 100
     assert len(throttle._windows) == 100
@@ -52,7 +52,7 @@ def test_of_any_number_of_kinds_a_bounded_number_is_admitted_and_kept(seconds):
     assert len(throttle._windows) == 1
 
 
-def test_a_kind_that_is_known_is_admitted_again_although_there_are_many(seconds):
+def test_a_known_kind_is_admitted_again_at_the_bound(seconds):
     throttle = LogThrottle(1, 10.0, seconds)
     for number in range(100):
         throttle.admits(f"kind {number}")

@@ -36,7 +36,7 @@ class Observed:
         self.records = ObservedRecordStore(inner.records, "kind", observers)
 
     async def counted(self, operation: str) -> tuple[float, float]:
-        """How many calls ended well, and how many did not."""
+        """Counts of successful and failed calls."""
         samples = parse(await self._exposition.service())
         name, labels = "kvs_store_duration_seconds_count", {"backend": "kind", "operation": operation}
         return total(samples, name, **labels, outcome="ok"), total(samples, name, **labels, outcome="error")

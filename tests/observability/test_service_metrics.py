@@ -17,15 +17,15 @@ async def test_the_version_is_shown(gateway):
     assert total(await scrape(gateway), "kvs_build_info", version=__version__) == 1
 
 
-async def test_the_start_is_told_to_the_millisecond():
-    """Of two processes with one address, billing tells by it which was scraped."""
+async def test_the_start_time_is_exposed_to_the_millisecond():
+    """Billing distinguishes two processes at one address by it."""
     clock = FakeClock(wall_ms=1_795_132_800_123)
     async with run_gateway(clock=clock) as gateway:
         clock.advance(5_000)
         assert total(await scrape(gateway), "process_start_time_seconds") == 1_795_132_800.123
 
 
-async def test_what_the_kernel_knows_of_the_process_is_shown(gateway):
+async def test_process_metrics_of_the_kernel_are_exposed(gateway):
     samples = await scrape(gateway)
     assert total(samples, "process_resident_memory_bytes") > 0
     assert total(samples, "process_open_fds") > 0
@@ -47,7 +47,7 @@ async def test_an_unknown_route_is_counted_as_other(gateway):
     assert total(await scrape(gateway), "kvs_http_requests_total", operation="other", status="404") == 1
 
 
-async def test_what_the_parser_refuses_is_counted_as_other(gateway):
+async def test_requests_that_the_parser_refuses_are_counted_as_other(gateway):
     await gateway.send_raw(b"nonsense\r\n\r\n")
     samples = await scrape(gateway)
     assert total(samples, "kvs_http_requests_total", operation="other", status="400") == 1
@@ -106,7 +106,7 @@ async def test_requests_in_flight_are_shown_while_they_are_served(gateway):
     assert total(await scrape(gateway), "kvs_requests_in_flight") == 0
 
 
-async def test_what_is_refused_for_overload_is_counted_and_not_in_flight():
+async def test_requests_refused_for_overload_are_counted_and_not_in_flight():
     async with run_gateway({"edge": {"max_in_flight": 1}}) as gateway:
         call = await hanging_call(gateway)
         assert (await gateway.get("k")).error == "overloaded"
@@ -140,7 +140,7 @@ async def test_the_directory_cache_shows_its_hits_misses_and_size(gateway):
     assert total(samples, "kvs_directory_cache_entries") == 1
 
 
-async def test_the_directory_cache_shows_what_it_served_while_the_store_was_down(gateway):
+async def test_the_directory_cache_counts_stale_tokens_during_an_outage(gateway):
     await gateway.manage("PUT", APP, {"type": "api"})
     token = (await gateway.manage("POST", f"{APP}/services/kvs/tables", {"name": "t"})).json["token"]
     await gateway.get("k", token=token)
@@ -167,7 +167,7 @@ async def test_every_dependency_is_shown_as_it_is(gateway, is_up):
     assert len(series(samples, ["kvs_dependency_up"])) == 3
 
 
-async def test_reclaiming_shows_what_is_pending_and_how_far_it_is(gateway):
+async def test_reclaiming_exposes_pending_tables_and_progress(gateway):
     await gateway.manage("PUT", APP, {"type": "api"})
     created = await gateway.manage("POST", f"{APP}/services/kvs/tables", {"name": "doomed"})
     for number in range(3):

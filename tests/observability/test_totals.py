@@ -31,7 +31,7 @@ STEPS_MS = st.sampled_from([1000, 60_000])
 
 
 def outcome_of(reply: Reply) -> str | None:
-    """How an answer is billed; None if it was not charged."""
+    """Returns the outcome under which an answer is billed; None if it was not charged."""
     if reply.status == 200:
         return "ok" if reply.json.get("found", True) else "not_found"
     if reply.status >= 500:
@@ -40,7 +40,7 @@ def outcome_of(reply: Reply) -> str | None:
 
 
 class Bill:
-    """What the client saw."""
+    """Answer as the client saw it."""
 
     def __init__(self) -> None:
         self.usage: Counter[tuple[str, str, str]] = Counter()
@@ -105,11 +105,11 @@ async def check(acts: list) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.lists(CALLS, min_size=1, max_size=10), FAULTS, STEPS_MS), max_size=10))
-def test_what_is_counted_is_what_was_answered(acts):
+def test_usage_counts_equal_the_answers(acts):
     asyncio.run(check(acts))
 
 
-async def test_totals_are_true_after_many_calls_at_once():
+async def test_totals_are_true_after_many_concurrent_calls():
     bill = Bill()
     bodies = [(operation, body) for operation, bodies in BODIES.items() for body in bodies]
     calls = [

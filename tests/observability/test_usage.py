@@ -22,7 +22,7 @@ KEY = {"key": "k"}
 
 
 async def assert_counted(gateway: Gateway, operation: str, outcome: str, times: int = 1) -> None:
-    """So many calls of this operation and outcome, and no others at all."""
+    """Asserts this number of calls with this operation and outcome, and no others."""
     samples = await scrape(gateway, "/metrics/usage")
     assert total(samples, REQUESTS, operation=operation, outcome=outcome, **SESSIONS) == times
     assert total(samples, REQUESTS) == times
@@ -82,7 +82,7 @@ async def test_a_call_over_the_limit_is_rate_limited():
     [{"signer": None}, {"token": None}, {"token": "nobody"}, {"path": "/v1/list"}],
     ids=["unsigned", "no token", "unknown token", "no route"],
 )
-async def test_what_was_not_charged_is_not_metered(gateway, options):
+async def test_uncharged_calls_are_not_metered(gateway, options):
     await gateway.get("k", **options)
     assert total(await scrape(gateway), REQUESTS) == 0
 
@@ -95,13 +95,13 @@ async def test_a_call_that_is_cut_off_is_an_error(gateway):
 
 
 @pytest.mark.parametrize("fault", ["charge", "get"])
-async def test_a_call_that_nobody_foresaw_is_an_error(gateway, fault):
+async def test_a_call_with_an_unhandled_exception_is_an_error(gateway, fault):
     gateway.faults.fail, gateway.faults.error = {fault}, RuntimeError
     assert (await gateway.get("k")).error == "internal_error"
     await assert_counted(gateway, "get", "error")
 
 
-async def test_a_call_whose_row_was_dropped_meanwhile_is_counted_all_the_same(gateway):
+async def test_a_call_whose_row_was_dropped_meanwhile_is_still_counted(gateway):
     await gateway.get("k")
     await scrape(gateway)
     call = await hanging_call(gateway)
@@ -132,7 +132,7 @@ async def test_a_large_value_is_counted_to_the_byte(gateway):
     assert total(samples, RESPONSE_BYTES, operation="get") == len(reply.body)
 
 
-async def test_tables_are_counted_apart(gateway):
+async def test_each_table_is_counted_separately(gateway):
     await gateway.get("k")
     await gateway.get("k", token=OTHER_TABLE_TOKEN)
     await gateway.get("k", token=OTHER_TABLE_TOKEN)
@@ -141,7 +141,7 @@ async def test_tables_are_counted_apart(gateway):
     assert total(samples, REQUESTS, table="carts") == 2
 
 
-async def test_a_table_that_nobody_called_has_no_series(gateway):
+async def test_a_table_without_calls_has_no_series(gateway):
     await gateway.manage("PUT", "/v1/orgs/acme/apps/new", {"type": "api"})
     await gateway.manage("POST", "/v1/orgs/acme/apps/new/services/kvs/tables", {"name": "t"})
     await gateway.get("k")
@@ -150,7 +150,7 @@ async def test_a_table_that_nobody_called_has_no_series(gateway):
     assert len(samples) == 3
 
 
-async def test_a_first_request_is_shown_after_the_time_at_0():
+async def test_a_first_request_is_exposed_after_the_baseline_period():
     async with run_gateway({"metering": {"first_sample_seconds": 60}}) as gateway:
         await gateway.get("k")
         gateway.clock.advance(59_999)
@@ -159,14 +159,14 @@ async def test_a_first_request_is_shown_after_the_time_at_0():
         assert total(await scrape(gateway), REQUESTS, **SESSIONS) == 1
 
 
-async def test_a_draining_gateway_shows_what_is_kept_back_otherwise():
+async def test_a_drain_ends_the_baseline_period():
     async with run_gateway({"metering": {"first_sample_seconds": 60}}) as gateway:
         await gateway.get("k")
         gateway.app.drain.begin()
         assert total(await scrape(gateway), REQUESTS, **SESSIONS) == 1
 
 
-async def test_a_capped_gateway_counts_what_finds_no_series():
+async def test_requests_beyond_the_cap_on_series_are_counted():
     async with run_gateway({"metering": {"max_series": 25}}) as gateway:
         for token in (TABLE_TOKEN, TABLE_TOKEN, OTHER_TABLE_TOKEN):
             await gateway.get("k", token=token)

@@ -43,7 +43,7 @@ async def shown(usage: Usage) -> Samples:
 
 
 async def drop_all(usage: Usage, clock) -> None:
-    """After a scrape and the idle time."""
+    """Runs a scrape, then lets the idle time pass."""
     await shown(usage)
     clock.advance(IDLE_MS)
     await usage.drop_idle()
@@ -94,7 +94,7 @@ async def test_totals_stay_true_beyond_the_cap(clock, max_series):
     assert total(samples, REQUEST_BYTES) == 10 * sum(range(50))
 
 
-async def test_what_finds_no_series_of_its_own_is_other_in_every_label(clock):
+async def test_requests_beyond_the_cap_are_other_in_every_label(clock):
     usage = usage_of(clock, 25)
     count(usage, 7, times=3)
     count(usage, 8, times=2)
@@ -122,7 +122,7 @@ async def test_without_overflow_there_is_no_other(clock):
     assert usage.overflowed == 0
 
 
-async def test_a_series_stands_at_0_for_the_first_sample_and_nothing_that_came_meanwhile_is_lost(clock):
+async def test_a_new_series_shows_0_for_the_baseline_period_and_loses_no_count(clock):
     usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0, times=5)
     clock.advance(FIRST_SAMPLE_MS - 1)
@@ -144,7 +144,7 @@ async def test_each_outcome_has_a_first_sample_of_its_own(clock):
     assert total(await shown(usage), REQUESTS, outcome="error") == 1
 
 
-async def test_other_stands_at_0_for_its_first_sample_too(clock):
+async def test_the_series_of_other_has_a_baseline_period_as_well(clock):
     usage = usage_of(clock, 22, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0)
     assert series(await shown(usage), USAGE, app="_other") == [0.0] * 3
@@ -152,7 +152,7 @@ async def test_other_stands_at_0_for_its_first_sample_too(clock):
     assert total(await shown(usage), REQUESTS, app="_other") == 1
 
 
-async def test_in_a_drain_every_value_shows_at_once(clock):
+async def test_a_drain_exposes_every_value_immediately(clock):
     drain = Drain()
     usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS, drain=drain)
     count(usage, 0, times=5)
@@ -179,7 +179,7 @@ async def test_a_row_that_counts_stays(clock):
     assert total(await shown(usage), REQUESTS) == 10
 
 
-async def test_a_row_stays_until_a_scrape_has_shown_what_it_counted_and_for_the_idle_time_after_that(clock):
+async def test_a_row_is_dropped_the_idle_time_after_a_scrape_that_showed_all_its_counts(clock):
     usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0)
     await shown(usage)  # at 0
@@ -215,7 +215,7 @@ async def test_a_dropped_row_makes_room_for_another(clock):
     assert usage.overflowed == 0
 
 
-async def test_a_dropped_row_that_counts_again_stands_where_it_was_and_goes_on_from_there(clock):
+async def test_a_dropped_row_that_returns_continues_from_its_counts(clock):
     usage = usage_of(clock, first_sample_ms=FIRST_SAMPLE_MS)
     count(usage, 0, times=5)
     clock.advance(FIRST_SAMPLE_MS)

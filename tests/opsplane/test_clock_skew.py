@@ -1,4 +1,4 @@
-"""How far a replica's clock is from those of its stores is told, where a store has a clock."""
+"""Clock skew between a replica and its stores is exposed if the store has a clock."""
 
 import pytest
 
@@ -40,12 +40,12 @@ async def lead_of(settings, clock) -> float | None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0, -3.5])
-async def test_redis_tells_to_the_millisecond(server, seconds):
+async def test_redis_skew_is_measured_to_the_millisecond(server, seconds):
     lead = await lead_of(RedisSettings(url=server.url), ShiftedClock(seconds))
     assert lead == pytest.approx(seconds, abs=0.25)
 
 
-async def test_a_redis_user_who_may_not_ask_for_the_time_is_served_without(server):
+async def test_a_redis_user_without_the_right_to_time_is_served_without_skew(server):
     server.command("ACL", "SETUSER", "hasty", "reset", "on", ">secret", "~*", "+@all", "-time")
     assert (
         await lead_of(RedisSettings(url=f"redis://hasty:secret@127.0.0.1:{server.port}"), SystemClock())
@@ -54,7 +54,7 @@ async def test_a_redis_user_who_may_not_ask_for_the_time_is_served_without(serve
 
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0, -30.0])
-async def test_dynamodb_tells_to_the_second(monkeypatch, seconds):
+async def test_dynamodb_skew_is_measured_to_the_second(monkeypatch, seconds):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     with Ministack.or_skip() as engine:

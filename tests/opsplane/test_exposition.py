@@ -79,7 +79,7 @@ async def test_metrics_are_read_and_not_changed_by_a_scrape(gateway):
     assert first == second
 
 
-async def test_who_asks_for_gzip_gets_the_same_text_smaller(gateway):
+async def test_a_request_for_gzip_gets_the_same_text_compressed(gateway):
     for number in range(20):
         await gateway.put(f"k{number}", 1)
     request = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n"
@@ -93,7 +93,7 @@ async def test_who_asks_for_gzip_gets_the_same_text_smaller(gateway):
     assert b"Content-Encoding" not in plain
 
 
-async def test_a_scrape_of_10000_tables_in_use_is_below_10_mib_and_holds_nobody_up(clock):
+async def test_a_scrape_of_10000_tables_is_below_10_mib_and_does_not_stall_calls(clock):
     usage = Usage(max_series=100_000, idle_ms=1000, now_ms=clock.monotonic_ms)
     for number in range(10_000):
         count(usage, number)

@@ -106,13 +106,13 @@ def test_the_credentials_listener_answers_as_documented(case, urls):
 
 @API.include(tag="data").parametrize()
 @FEW
-def test_nobody_is_served_data_without_a_signature(case, urls):
+def test_no_data_is_served_without_a_signature(case, urls):
     response = case.call(base_url=urls["data"], headers={"X-KVS-Authorization": f"Bearer {TABLE_TOKEN}"})
     assert response.status_code in {400, 403, 404, 405, 413}
 
 
 @API.include(tag="control").parametrize()
 @FEW
-def test_nobody_manages_without_a_token(case, urls):
+def test_no_management_call_succeeds_without_a_token(case, urls):
     response = case.call(base_url=urls["control"], headers={"Authorization": "Bearer x"})
     assert response.status_code in {400, 401}

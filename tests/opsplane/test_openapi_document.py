@@ -52,7 +52,7 @@ def test_each_refusal_of_the_data_plane_is_documented_and_no_other():
     assert documented_codes("data") == exist
 
 
-def test_each_refusal_stands_under_its_status():
+def test_each_refusal_is_documented_under_its_status():
     status_of = {kind.code: kind.status for kind in data_plane_refusals()}
     for operation in operations("data"):
         for status, response in operation["responses"].items():
@@ -144,5 +144,5 @@ def examples() -> list[tuple[dict, object]]:
 
 
 @pytest.mark.parametrize(("schema", "example"), examples(), ids=lambda value: json.dumps(value)[:40])
-def test_the_examples_are_what_their_schemas_say(schema, example):
+def test_the_examples_match_their_schemas(schema, example):
     Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(example)

@@ -38,7 +38,7 @@ ELSEWHERE = {
     "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down", "app_exists",
     "usage_unavailable",
 }  # fmt: skip
-"""What needs other fields, a broken connection, another configuration or a fault: tested where these are."""
+"""Refusals that need other fields, a broken connection, other settings or a fault; tested elsewhere."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def operated(gateway):
 
 
 @pytest.mark.parametrize("code", REFUSED)
-async def test_each_documented_refusal_of_the_control_plane_can_be_had(operated, code):
+async def test_each_documented_refusal_of_the_control_plane_can_be_provoked(operated, code):
     method, path, body = REFUSED[code]
     assert (await operated.manage(method, path, body)).error == code
 

@@ -21,7 +21,7 @@ def dead() -> Faults:
 
 
 async def ready(gateway: Gateway, *fail: str) -> tuple[int, dict]:
-    """What `/readyz` says after the stores were asked while these operations fail."""
+    """Returns the answer of `/readyz` after a check during which these operations fail."""
     gateway.faults.fail = set(fail)
     await gateway.app.ops.health.check()
     reply = await gateway.ask_ops("/readyz")
@@ -51,7 +51,7 @@ async def test_a_replica_is_ready_once_its_stores_were_reached():
         assert await ready(gateway) == (200, {"status": "ready", "dependencies": ALL_UP})
 
 
-async def test_a_later_outage_is_reported_and_takes_nobody_out_of_service(gateway):
+async def test_a_later_outage_is_reported_and_keeps_the_replica_ready(gateway):
     await ready(gateway)
     assert await ready(gateway, "ping") == (200, {"status": "ready", "dependencies": ALL_DOWN})
     assert await ready(gateway) == (200, {"status": "ready", "dependencies": ALL_UP})

@@ -1,4 +1,4 @@
-"""What the settings of a Redis endanger is shown while it holds, whatever was so at the first connection."""
+"""Warnings about a Redis server's settings follow the settings at any time."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def default_policy(server):
 
 
 async def _told(gateway):
-    """Of readiness and of the metrics."""
+    """Warnings in readiness and in the metrics."""
     await gateway.app.ops.health.check()
     metrics = {
         series: value
@@ -45,7 +45,7 @@ def _series(dependency, warning):
 
 
 @pytest.mark.parametrize("policy", ["volatile-lru", "volatile-ttl", "allkeys-lfu"])
-async def test_a_redis_that_may_evict_counters_is_told_at_the_next_check_and_as_long_as_it_may(
+async def test_a_redis_that_may_evict_counters_is_reported_from_the_next_check_until_it_may_not(
     server, policy
 ):
     store = {"kind": "redis", "url": server.url}
@@ -75,12 +75,12 @@ async def test_a_server_that_forbids_config_is_known_by_its_info(server):
     assert await _warnings_of(url) == {StoreWarning.EVICTION: True}
 
 
-async def test_of_a_server_that_does_not_say_nothing_is_told(server):
+async def test_a_server_that_hides_its_settings_gets_no_warning(server):
     server.command("ACL", "SETUSER", "curt", "reset", "on", ">secret", "~*", "+@all", "-info")
     assert await _warnings_of(server.url.replace("//", "//curt:secret@")) == {}
 
 
-async def test_what_begins_to_hold_is_logged_once(server, caplog):
+async def test_a_new_warning_is_logged_once(server, caplog):
     server.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
     store = await open_backend(RedisSettings(url=server.url), SystemClock())
     try:
@@ -93,7 +93,7 @@ async def test_what_begins_to_hold_is_logged_once(server, caplog):
     assert line.fields == {"warning": "eviction"}
 
 
-async def test_a_master_that_writes_without_replicas_is_told_where_sentinels_may_replace_it():
+async def test_a_master_that_writes_without_replicas_is_reported_behind_sentinel():
     with Sentinels() as region:
         store = await open_backend(RedisSettings(url=region.url), SystemClock())
         try:

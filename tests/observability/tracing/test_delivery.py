@@ -101,7 +101,7 @@ async def test_a_receiver_that_asks_for_patience_is_asked_again(traced, receiver
 
 
 @pytest.mark.parametrize("status", [302, 401, 503])
-async def test_what_a_receiver_goes_on_to_refuse_is_lost_and_said_once(traced, receiver, lines, status):
+async def test_spans_that_a_receiver_keeps_refusing_are_lost_and_logged_once(traced, receiver, lines, status):
     receiver.statuses = [status] * 100
     async with traced() as gateway:
         await gateway.get("k")
@@ -111,7 +111,7 @@ async def test_what_a_receiver_goes_on_to_refuse_is_lost_and_said_once(traced, r
     assert [line["reason"] for line in lines("kvs.tracing")] == [f"status {status}"]
 
 
-async def test_what_waits_is_bounded_and_what_finds_no_room_is_counted(receiver):
+async def test_the_span_queue_is_bounded_and_dropped_spans_are_counted(receiver):
     receiver.gate.clear()
     export = Export(TracingSettings(endpoint=receiver.url))
     for _ in range(WAITING_SPANS + 100):

@@ -8,7 +8,7 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
 @pytest.mark.parametrize("flags", ["00", "01", "03"])
-async def test_a_traceparent_names_the_trace_whatever_its_flags(traced, receiver, flags):
+async def test_a_traceparent_names_the_trace_with_any_flags(traced, receiver, flags):
     async with traced() as gateway:
         await gateway.get("k", headers={"traceparent": f"00-{TRACE}-{SPAN}-{flags}"})
     (request,) = receiver.requests()

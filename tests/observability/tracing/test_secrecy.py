@@ -10,7 +10,7 @@ from tests.support.process import GatewayProcess
 SECRET = "canary-receiver-password"
 
 
-async def test_no_token_secret_key_or_value_is_in_what_is_sent(traced, receiver):
+async def test_exported_spans_hold_no_token_secret_key_or_value(traced, receiver):
     async with traced() as gateway:
         client = {"tracestate": "canary=1", "cookie": "canary", "user-agent": "canary"}
         await gateway.put("canary-key", "canary-value", headers=client)

@@ -63,7 +63,7 @@ async def _serve_one(receiver, folder, env, **tracing):
         return process.log.read_text()
 
 
-async def test_the_environment_does_not_change_what_the_file_says(receiver, tmp_path):
+async def test_the_environment_does_not_override_the_file(receiver, tmp_path):
     headers = {"X-Both": "file"}
     await _serve_one(receiver, tmp_path, FOREIGN, service_name="kvs-test", headers=headers)
     assert len(receiver.spans) == 3
@@ -78,7 +78,7 @@ async def test_the_environment_adds_attributes_and_headers(receiver, tmp_path):
     assert receiver.headers[0]["x-added"] == "yes"
 
 
-async def test_opentelemetrys_own_switch_is_heeded_and_said_to_be(receiver, tmp_path):
+async def test_opentelemetrys_own_switch_is_obeyed_and_logged(receiver, tmp_path):
     log = await _serve_one(receiver, tmp_path, {"OTEL_SDK_DISABLED": "true"})
     assert receiver.bodies == []
     assert "OTEL_SDK_DISABLED is set: nothing is traced" in log

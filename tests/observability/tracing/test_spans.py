@@ -134,7 +134,7 @@ async def test_an_unhandled_exception_is_an_error_without_its_message(traced, re
     assert b"canary" not in b"".join(receiver.bodies)
 
 
-async def test_a_fault_outside_of_the_handler_is_an_error_too(traced, receiver, monkeypatch):
+async def test_a_fault_outside_the_handler_is_an_error_as_well(traced, receiver, monkeypatch):
     async with traced() as gateway:
         monkeypatch.setattr(gateway.app.data.handler._access_log, "share", "not a number")
         assert (await gateway.get("k")).status == 500
@@ -142,7 +142,7 @@ async def test_a_fault_outside_of_the_handler_is_an_error_too(traced, receiver, 
     assert (attributes["http.response.status_code"], attributes["error.type"]) == (500, "internal_error")
 
 
-async def test_a_redis_that_hangs_is_told_apart_from_the_gateways_own_time(traced, receiver):
+async def test_a_hanging_redis_is_distinguished_from_the_gateways_own_time(traced, receiver):
     with RedisServer() as server:
         async with traced({"store": {"kind": "redis", "url": server.url}}) as gateway:
             assert (await gateway.get("k")).status == 200
@@ -156,7 +156,7 @@ async def test_a_redis_that_hangs_is_told_apart_from_the_gateways_own_time(trace
     assert call.end_time_unix_nano - call.start_time_unix_nano > 200_000_000
 
 
-async def test_what_a_shutdown_cuts_off_is_a_span_of_its_tenant(traced, receiver):
+async def test_a_call_cut_off_by_a_shutdown_is_a_span_of_its_tenant(traced, receiver):
     async with traced() as gateway:
         gateway.faults.gate.clear()
         call = asyncio.create_task(gateway.get("k"))
@@ -171,7 +171,7 @@ async def test_what_a_shutdown_cuts_off_is_a_span_of_its_tenant(traced, receiver
     assert attributes_of(_only(receiver.children(request)))["error.type"] == "CancelledError"
 
 
-async def test_what_is_no_request_of_the_data_plane_is_not_traced(traced, receiver):
+async def test_only_data_plane_requests_are_traced(traced, receiver):
     async with traced() as gateway:
         await gateway.manage("PUT", "/v1/orgs/acme/apps/blog", {"type": "api"})
         await gateway.manage("GET", "/v1/orgs/acme/apps/blog")

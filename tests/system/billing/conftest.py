@@ -32,7 +32,7 @@ def different_ports():
 
 @pytest.fixture(scope="module")
 def watched():
-    """By the arrangement of scrapes: a Prometheus, and the places that it watches from the start.
+    """One Prometheus, and the addresses that it scrapes, by arrangement of scrapes.
 
     Prometheus is slow to begin with targets that are new to it. That of `apart` loads few samples at once.
     """

@@ -34,7 +34,7 @@ SHUTDOWN = {"drain_seconds": 0.2, "grace_seconds": 20}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a gateway may listen."""
+    """Ports at which a gateway may listen."""
 
     data_port: int
     ops_port: int
@@ -102,25 +102,25 @@ class Site:
         del self.gateways[place]
 
     async def end_all(self) -> None:
-        """And wait until Prometheus has seen that nobody is there any more: it has stored all it read."""
+        """Waits until Prometheus finds the address down: it has stored every sample by then."""
         await asyncio.gather(*map(self.end, list(self.gateways)))
         await self.until_scraped(*self._changed_at, up=False)
 
     async def until_scraped(self, *places: Place, up: bool = True) -> None:
-        """Until those that run there, or ran there, are seen to be up or gone, by a scrape of afterwards."""
+        """Waits for a later scrape that finds each gateway up or gone."""
         for place in places:
             since = self._changed_at[place]
             await asyncio.to_thread(self.prometheus.wait_until, place.ops_url, up=up, since=since)
 
     async def until_hidden(self, place: Place) -> None:
-        """Until all its tables are idle, and Prometheus has seen that they are not shown."""
+        """Waits until all tables are idle and Prometheus has scraped without them."""
         shown = f'count(kvs_usage_requests_total{{instance="{HOST}:{place.ops_port}"}})'
         await asyncio.to_thread(
             wait_for, lambda: not self.prometheus.query(shown), "the tables do not become idle"
         )
 
     def last_scrape(self, place: Place) -> float:
-        """When the last scrape that found usage there began (Unix time)."""
+        """Unix time at which the last scrape with usage began."""
         series = self.prometheus.query(f'kvs_usage_requests_total{{instance="{HOST}:{place.ops_port}"}}[5m]')
         return max(each["values"][-1][0] for each in series)
 
@@ -139,7 +139,7 @@ class Statement:
 
 
 async def usage(prometheus: PrometheusServer, begin: str, end: str, *options: str) -> Statement:
-    """What the command says, run as people run it."""
+    """Runs the command as users do and returns its output."""
     document = json.loads(await command(prometheus.url, begin, end, *options))
     tenant = ("org", "app", "env", "table", "operation")
     rows = {tuple(row.pop(name) for name in tenant): row for row in document["rows"]}
@@ -175,7 +175,7 @@ def total(bill: Bill) -> Counter[str]:
 
 
 def differences(stated: Bill, expected: Bill) -> dict[Any, Any]:
-    """Where the two differ: by row and column, what was stated and what was expected."""
+    """Differences by row and column: stated and expected value."""
     found = {}
     for row in stated.keys() | expected.keys():
         left, right = stated.get(row, {}), expected.get(row, {})

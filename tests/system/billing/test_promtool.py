@@ -1,4 +1,4 @@
-"""What gateways expose is what Prometheus' own linter asks for."""
+"""Exposition passes Prometheus' own linter."""
 
 import asyncio
 import subprocess
@@ -39,5 +39,5 @@ def lint(exposed: bytes) -> subprocess.CompletedProcess[bytes]:
     )
 
 
-def test_promtool_does_find_what_is_wrong():
+def test_promtool_finds_a_planted_mistake():
     assert b"no help text" in lint(b"kvs_total 1\n").stderr

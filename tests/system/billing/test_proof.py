@@ -34,8 +34,8 @@ async def test_gateways_that_end_and_come_back_are_billed_exactly(site, times):
 
 
 @pytest.mark.parametrize("site", ["apart"], indirect=True)
-async def test_a_gateway_that_comes_back_at_once_and_overtakes_itself_is_billed_exactly(site):
-    """When it is scraped again, its counters may stand above where they stood: then no fall tells of it."""
+async def test_a_gateway_that_restarts_and_overtakes_its_counters_is_billed_exactly(site):
+    """Its counters may exceed the old ones at the next scrape, so no fall marks the restart."""
     begin = now()
     place = site.places.pop()
     await site.start(place)
@@ -53,7 +53,7 @@ async def test_a_gateway_that_comes_back_at_once_and_overtakes_itself_is_billed_
     assert differences(statement.rows, bill(answers)) == {}
 
 
-async def test_of_a_gateway_that_is_killed_only_what_was_never_scraped_is_missing(site):
+async def test_a_killed_gateway_loses_only_unscraped_usage(site):
     begin = now()
     killed, stays = site.places.pop(), site.places.pop()
     at_once = {"first_sample_seconds": 0}
@@ -72,7 +72,7 @@ async def test_of_a_gateway_that_is_killed_only_what_was_never_scraped_is_missin
     assert answered - len(unscraped) <= billed <= answered + len(traffic.unanswered)
 
 
-async def test_what_was_scraped_survives_a_restart_of_prometheus(site):
+async def test_scraped_usage_survives_a_restart_of_prometheus(site):
     begin = now()
     gone, stays = site.places.pop(), site.places.pop()
     await asyncio.gather(site.start(gone), site.start(stays))
@@ -125,7 +125,7 @@ async def test_two_servers_that_scrape_one_gateway_have_the_same_bill_over_a_cle
             assert differences((await usage(server, begin, end)).rows, bill(answers)) == {}
 
 
-async def test_beyond_the_cap_of_series_totals_are_true_and_a_warning_says_what_is_no_tenants(site):
+async def test_beyond_the_cap_on_series_totals_are_true_and_a_warning_counts_the_rest(site):
     begin = now()
     await site.start(site.places.pop(), metering={"max_series": 28})
     async with Traffic(site.gateways) as traffic:

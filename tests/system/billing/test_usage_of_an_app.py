@@ -1,4 +1,4 @@
-"""What the control plane tells of an app's usage is what a real Prometheus has stored of it."""
+"""The control plane's usage of an app equals the samples of a real Prometheus."""
 
 import asyncio
 import subprocess
@@ -64,7 +64,7 @@ async def test_requests_bytes_and_refusals_of_an_hour_are_those_that_were_scrape
     assert told["refusals"] == {"rate_limited": scrapes}
 
 
-async def test_the_rate_stands_beside_the_limit_in_force_and_over_time(prometheus):
+async def test_the_rate_is_shown_beside_the_current_limit_and_over_time(prometheus):
     async with run_gateway({"console": {"prometheus": prometheus.url}}) as gateway:
         told = (await gateway.manage("GET", USAGE)).json
         month = (await gateway.manage("GET", f"{USAGE}?range=month")).json
@@ -77,7 +77,7 @@ async def test_the_rate_stands_beside_the_limit_in_force_and_over_time(prometheu
     assert len(month["tables"][0]["series"]) <= 60
 
 
-async def test_many_who_ask_at_once_are_all_told(prometheus):
+async def test_many_concurrent_queries_are_all_answered(prometheus):
     async with run_gateway({"console": {"prometheus": prometheus.url}}) as gateway:
         replies = await asyncio.gather(*(gateway.manage("GET", USAGE) for _ in range(20)))
     assert {reply.status for reply in replies} == {200}

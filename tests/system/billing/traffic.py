@@ -83,7 +83,7 @@ def outcome_of(operation: str, reply: Reply) -> str:
 
 
 def bill(answers: list[Answer]) -> Bill:
-    """What these answers have to cost."""
+    """Expected usage of these answers."""
     rows: Bill = {}
     for answer in answers:
         row = rows.setdefault((*answer.table, answer.operation), Counter())
@@ -108,7 +108,7 @@ class Traffic:
         """They go on to their end when the work is called off: what was sent may be counted."""
 
     async def until_answered(self, number: int, place: Place | None = None) -> None:
-        """Until so many more calls were answered, by that gateway if one is named."""
+        """Waits for that many further answers, of one gateway if given."""
         wanted = self._answered(place) + number
         async with asyncio.timeout(30):
             while self._answered(place) < wanted:  # noqa: ASYNC110 - answers are counted, not told
