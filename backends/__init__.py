@@ -5,8 +5,8 @@ errors      what a store may raise
 clock       wall time and monotonic time
 breaker     the circuit breaker
 background  loops beside the calls
-walking     all records, a page at a time
-settings    what each store can be set to
+paging      all records of a prefix, page by page
+settings    the settings of each store
 memory      in this process
 redis       Redis: one server, Sentinel or Cluster
 dynamodb    one DynamoDB table

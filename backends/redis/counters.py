@@ -5,7 +5,7 @@ from typing import Any
 
 from backends.errors import BackendUnavailable
 from backends.interface import Charge
-from backends.redis.topology.one_master import Script, Topology
+from backends.redis.topology.interface import Script, Topology
 from backends.redis.wire.commands import Keys
 from backends.redis.wire.replies import NOT_REDIS
 from backends.redis.wire.resp import Reply

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from backends.errors import CorruptEntry
 from backends.interface import Record, RecordStore
-from backends.walking import walk
+from backends.paging import all_records
 from gateway.directory.records import APPS, AppRecord, Document, decode, kind_of
 
 _MOST_NAMES = 1000
@@ -86,7 +86,7 @@ async def find_holders(records: RecordStore, table_ids: Collection[str], *, but:
     Raises BackendError.
     """
     holders: dict[str, str] = {}
-    async for name, record in walk(records, APPS):
+    async for name, record in all_records(records, APPS):
         if name != but:
             holders |= dict.fromkeys(table_ids_in(record).intersection(table_ids), name)
     return holders

@@ -9,8 +9,8 @@ import pytest
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.interface import Entry, Keyspace
+from backends.paging import all_records
 from backends.settings import RedisSettings
-from backends.walking import walk
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support.purging import purge
 from tests.support.redis import Cluster
@@ -107,7 +107,7 @@ async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_m
         await store.entries.delete(TABLE, f"{tag}new")
         assert (await store.counters.charge(tag, 1, 60_000)).admitted
         assert await store.records.swap("app/a", b"{}", None)
-        assert [name async for name, _ in walk(store.records, "app/")] == ["app/a"]
+        assert [name async for name, _ in all_records(store.records, "app/")] == ["app/a"]
         await purge(store.entries, TABLE)
         await store.ping()
         assert store.clock_lead_seconds is not None

@@ -8,7 +8,8 @@ import os
 
 import pytest
 
-from backends.redis.topology.sentinels import MasterBySentinels, Sentinels
+from backends.redis.topology.one_master import MasterBySentinels
+from backends.redis.topology.sentinels import Sentinels
 from lab.simulation import running
 from lab.simulation.masters import Masters
 from lab.simulation.running import first_wrong, in_processes

@@ -8,7 +8,8 @@ import random
 from collections import Counter
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.redis.topology.sentinels import MasterBySentinels, Sentinels
+from backends.redis.topology.one_master import MasterBySentinels
+from backends.redis.topology.sentinels import Sentinels
 from backends.redis.wire.resp import Reply
 from backends.redis.wire.url import Address
 from lab.simulation.contact import Contact

@@ -7,11 +7,11 @@ import pytest
 
 import backends.dynamodb.feed
 import backends.memory.backend
-import backends.redis.feed
+import backends.redis.records.feed
 from backends.interface import Changes, RecordStore
 from tests.backends.conformance_base import Conformance, Opened
 
-_FEEDS = (backends.memory.backend, backends.redis.feed, backends.dynamodb.feed)
+_FEEDS = (backends.memory.backend, backends.redis.records.feed, backends.dynamodb.feed)
 
 
 class FeedConformance(Conformance):

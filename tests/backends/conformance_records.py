@@ -6,9 +6,9 @@ from secrets import token_hex
 
 import pytest
 
-from backends import walking
+from backends import paging
 from backends.interface import LONGEST_PAGE, NamedRecord, Record, RecordStore
-from backends.walking import walk
+from backends.paging import all_records
 from tests.backends.conformance_base import Conformance
 
 
@@ -18,7 +18,7 @@ class RecordStoreConformance(Conformance):
         """A prefix for names, of which nothing is left afterwards."""
         prefix = f"test/{token_hex(8)}/"
         yield prefix
-        for name, record in [each async for each in walk(store.records, prefix)]:
+        for name, record in [each async for each in all_records(store.records, prefix)]:
             assert await store.records.swap(name, None, record.version)
         assert await _names(store.records, prefix) == []
         assert await opened.left_over() == 0
@@ -177,7 +177,7 @@ class RecordStoreConformance(Conformance):
         assert await _names(records, prefix) == []
 
     async def test_a_walk_meets_what_is_there_all_the_while_exactly_once(self, records, prefix, monkeypatch):
-        monkeypatch.setattr(walking, "_PER_PAGE", 40)
+        monkeypatch.setattr(paging, "_PAGE_RECORDS", 40)
         kept = [f"{prefix}{number:03d}" for number in range(0, 120, 2)]
         fleeting = [f"{prefix}{number:03d}" for number in range(1, 120, 2)]
         await _create_all(records, [*kept, *fleeting])
@@ -188,7 +188,7 @@ class RecordStoreConformance(Conformance):
                 await records.swap(name, None, record.version)
 
         removing = asyncio.create_task(remove())
-        met = [name async for name, _ in walk(records, prefix)]
+        met = [name async for name, _ in all_records(records, prefix)]
         await removing
         assert [name for name in met if name in set(kept)] == kept
         assert len(set(met)) == len(met)

@@ -8,8 +8,8 @@ from enum import Enum
 from backends.errors import BackendUnavailable
 from backends.interface import Changes, Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
+from backends.paging import all_records
 from backends.settings import MemorySettings
-from backends.walking import walk
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
@@ -176,4 +176,4 @@ class Region:
         return Replica(self, **options)
 
     async def record_names(self, prefix: str = "") -> list[str]:
-        return [name async for name, _ in walk(self.memory.records, prefix)]
+        return [name async for name, _ in all_records(self.memory.records, prefix)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.walking import walk
+from backends.paging import all_records
 from gateway.directory.tokens import is_well_formed, new_token
 
 ALPHABET = string.ascii_letters + string.digits
@@ -67,7 +67,7 @@ async def test_a_made_up_token_is_refused_without_a_store_read(region, replica):
 async def test_no_record_holds_the_token_only_its_sha_256(region, replica):
     tokens = [await replica.create(), await replica.rotate(overlap_seconds=60), await replica.rotate()]
     stored = b""
-    async for name, record in walk(region.memory.records, ""):
+    async for name, record in all_records(region.memory.records, ""):
         stored += name.encode() + record.document
     assert sha256(tokens[-1].encode()).hexdigest().encode() in stored
     for token in tokens:

@@ -1,41 +1,24 @@
-"""Which server runs a command or a script."""
+"""Stores whose keys are all on one master: a fixed server, or the master that Sentinel names."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from hashlib import sha1
-from typing import Generic, Protocol, TypeVar
+import logging
+from collections.abc import Awaitable, Sequence
 
+from backends.background import Background
+from backends.errors import as_backend_error
+from backends.redis.topology.sentinels import Sentinels
 from backends.redis.topology.server import PING, Server
-from backends.redis.wire.commands import pack, prepare
-from backends.redis.wire.deadlines import DEADLINE_SECONDS, deadline
-from backends.redis.wire.replies import MissingScript, check_alive
+from backends.redis.wire.replies import check_alive
 from backends.redis.wire.resp import Reply
 
-Result = TypeVar("Result")
+log = logging.getLogger("kvs.redis")
 
-
-class Topology(Protocol):
-    """The servers of a store."""
-
-    def call(self, key: bytes, command: bytes) -> Awaitable[Reply]:
-        """The reply of the server that `key` belongs to. Raises BackendError."""
-        ...
-
-    async def masters(self) -> Sequence[Server]:
-        """All servers that hold keys. Raises BackendError while none is known."""
-        ...
-
-    async def ping(self) -> None:
-        """Raises BackendError unless every known server answers."""
-        ...
-
-    async def close(self) -> None:
-        """Give all connections back; may be repeated."""
-        ...
+WATCH_SECONDS = 0.5
+"""Pause between two polls of the sentinels. A poll takes at most one deadline, so another master is noticed
+within a second after most sentinels name it; two seconds are promised."""
 
 
 class OneMaster:
-    """All keys on one server."""
+    """A `Topology` of one server that holds all keys."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -53,28 +36,29 @@ class OneMaster:
         await self._server.close()
 
 
-class Script(Generic[Result]):
-    """A Lua script over `keys` keys of one slot, sent by its hash, and what its reply means.
+class MasterBySentinels(OneMaster):
+    """A `Topology` of the master that the sentinels name, which is watched while it is connected.
 
-    A server that does not know it yet (it is new, was restarted, or flushed its scripts) says so and has done
-    nothing; it is then sent the text, which it keeps.
+    A master that was replaced while it was cut off does not know it and keeps serving its connections, with
+    counters and records of its own. So a live connection proves nothing: as soon as most sentinels name
+    another master, the connection is ended and the calls in flight fail.
     """
 
-    def __init__(
-        self, text: str, *, keys: int = 1, arguments: int, result_of: Callable[[Reply], Result]
-    ) -> None:
-        self._text = text
-        self._keys = keys
-        digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
-        self._by_hash = prepare("EVALSHA", digest, str(keys), *[None] * (keys + arguments))
-        self._result_of = result_of
+    def __init__(self, server: Server, sentinels: Sentinels) -> None:
+        super().__init__(server)
+        self._sentinels = sentinels
+        self._watching = Background(self._watch, lambda: WATCH_SECONDS, _log_failure)
 
-    async def call(self, topology: Topology, key: bytes, *arguments: bytes) -> Result:
-        """`key` is the first one; further ones come before the arguments. Raises BackendError."""
-        due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
-        try:
-            reply = await topology.call(key, self._by_hash(key, *arguments))
-        except MissingScript:
-            async with deadline(due):
-                reply = await topology.call(key, pack("EVAL", self._text, self._keys, key, *arguments))
-        return self._result_of(reply)
+    async def close(self) -> None:
+        await self._watching.close()
+        await super().close()
+        await self._sentinels.close()
+
+    async def _watch(self) -> None:
+        if await self._sentinels.name_another():
+            log.warning("the sentinels name another master")
+            self._server.leave("the sentinels name another master")
+
+
+def _log_failure(error: Exception) -> None:
+    log.error("cannot poll the sentinels", extra={"fields": {"reason": str(as_backend_error(error))}})

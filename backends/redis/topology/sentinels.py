@@ -1,29 +1,19 @@
 """The master that the sentinels name, by majority (D98, D137)."""
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
-from backends.background import Background
-from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
+from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from backends.redis.topology.discovery import named_master
-from backends.redis.topology.one_master import OneMaster
-from backends.redis.topology.server import Server
 from backends.redis.wire.commands import pack
 from backends.redis.wire.resp import Reply
 from backends.redis.wire.url import Address
 
-log = logging.getLogger("kvs.redis")
-
-WATCH_SECONDS = 0.5
-"""Between rounds of questions. A round takes a deadline at the most, so another master is noticed within a
-second after most sentinels name it; two are promised."""
-
 
 class Sentinel(Protocol):
-    """What a `Server` is to this module."""
+    """The part of a `Server` that this module uses."""
 
     def call(self, command: bytes) -> Awaitable[Reply]:
         """Raises BackendError, within a deadline."""
@@ -35,12 +25,17 @@ class Sentinel(Protocol):
 
 
 class Sentinels:
-    """Adopts the master that more than half of all sentinels name, and keeps it until as many name another.
+    """The sentinels of one master, and the master that was adopted from them.
 
-    Only a majority replaces a master, so who hears a majority knows of the last replacement. Fewer may be cut
-    off together with an old master: nobody begins with a master on their word, and nobody leaves one. A
-    master that was adopted is connected to again on the word of fewer if no answer contradicts, or else each
-    lost connection would turn an outage of sentinels into one of the store.
+    A master is adopted when more than half of all sentinels name it, and kept until more than half name
+    another. A failover needs a majority of the sentinels, so every majority includes one that knows the last
+    failover. A minority may be cut off together with an old master: it neither introduces a master nor
+    replaces one.
+
+    There is one exception: without a majority, the adopted master may be connected to again if no answer
+    names another one. Otherwise each lost connection during an outage of the sentinels would become an
+    outage of the store. A replica that has adopted none yet waits for a majority: answers of a few may be
+    stale, and a replica that is not ready costs nothing while the others serve.
     """
 
     def __init__(self, name: str, sentinels: Sequence[Sentinel]) -> None:
@@ -49,29 +44,29 @@ class Sentinels:
         self._adopted: Address | None = None
 
     async def find_master(self) -> Address:
-        """Where the master is. Raises BackendError."""
-        answers = await self._ask()
-        named = _votes(answers)
-        master = self._named_by_most(named)
-        if master is None and set(named) == {self._adopted}:
+        """Returns the master's address and adopts it. Raises BackendError."""
+        answers = await self._poll()
+        votes = _votes(answers)
+        master = self._majority(votes)
+        if master is None and set(votes) == {self._adopted}:
             master = self._adopted
         if master is None:
-            raise _doubt(answers)
+            raise _no_majority(answers)
         self._adopted = master
         return master
 
     async def name_another(self) -> bool:
-        """Whether more than half name another master than the one that was adopted last."""
-        master = self._named_by_most(_votes(await self._ask()))
+        """Whether more than half name another master than the adopted one."""
+        master = self._majority(_votes(await self._poll()))
         return master is not None and master != self._adopted
 
     async def close(self) -> None:
-        """Give all connections back; may be repeated."""
+        """Closes all connections; may be repeated."""
         for sentinel in self._sentinels:
             await sentinel.close()
 
-    async def _ask(self) -> list[Address | BackendError]:
-        """All at once."""
+    async def _poll(self) -> list[Address | BackendError]:
+        """Asks all sentinels concurrently."""
         return await asyncio.gather(*map(self._answer, self._sentinels))
 
     async def _answer(self, sentinel: Sentinel) -> Address | BackendError:
@@ -80,46 +75,23 @@ class Sentinels:
         except BackendError as error:
             return error
 
-    def _named_by_most(self, named: Counter[Address]) -> Address | None:
-        return next((each for each, votes in named.items() if 2 * votes > len(self._sentinels)), None)
-
-
-class MasterBySentinels(OneMaster):
-    """All keys on the master. It is left once it is the master no longer, though its connection may live."""
-
-    def __init__(self, server: Server, sentinels: Sentinels) -> None:
-        super().__init__(server)
-        self._master = server
-        self._sentinels = sentinels
-        self._watching = Background(self._watch, lambda: WATCH_SECONDS, _report)
-
-    async def close(self) -> None:
-        await self._watching.close()
-        await super().close()
-        await self._sentinels.close()
-
-    async def _watch(self) -> None:
-        if await self._sentinels.name_another():
-            log.warning("the sentinels name another master")
-            self._master.leave("the sentinels name another master")
+    def _majority(self, votes: Counter[Address]) -> Address | None:
+        """Counts against all configured sentinels, not only those that answered."""
+        return next((each for each, count in votes.items() if 2 * count > len(self._sentinels)), None)
 
 
 def _votes(answers: Sequence[Address | BackendError]) -> Counter[Address]:
     return Counter(answer for answer in answers if isinstance(answer, Address))
 
 
-def _doubt(answers: Sequence[Address | BackendError]) -> BackendError:
-    """Why none is taken for the master."""
-    named, faults = _votes(answers), [each for each in answers if isinstance(each, BackendError)]
-    if len(named) > 1:
+def _no_majority(answers: Sequence[Address | BackendError]) -> BackendError:
+    """Returns the error that says why no master can be adopted."""
+    votes, faults = _votes(answers), [each for each in answers if isinstance(each, BackendError)]
+    if len(votes) > 1:
         return BackendUnavailable("the sentinels name different masters")
     for fault in faults:
         if isinstance(fault, BackendMisconfigured):
             return BackendMisconfigured(f"a sentinel: {fault}")
-    if not named:
+    if not votes:
         return BackendUnavailable(f"no sentinel answers: {faults[0]}")
-    return BackendUnavailable(f"only {named.total()} of {len(answers)} sentinels answer")
-
-
-def _report(error: Exception) -> None:
-    log.error("the sentinels cannot be asked", extra={"fields": {"reason": str(as_backend_error(error))}})
+    return BackendUnavailable(f"only {votes.total()} of {len(answers)} sentinels answer")

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import NamedRecord, Record, RecordStore
-from backends.walking import walk
+from backends.paging import all_records
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.reclaim.sealing import Sealing
 from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, encode, sealed
@@ -122,10 +122,10 @@ class Intents:
 
     async def _sealed(self) -> list[NamedRecord]:
         """All intents. Those that cannot be sealed now, because the store fails, cost no other its turn."""
-        intents = [intent async for intent in walk(self._records, RECLAIMS)]
+        intents = [intent async for intent in all_records(self._records, RECLAIMS)]
         try:
             if await self._sealing.seal(intents):
-                return [intent async for intent in walk(self._records, RECLAIMS)]
+                return [intent async for intent in all_records(self._records, RECLAIMS)]
         except BackendError as error:
             self.failures.append(error)
         return intents

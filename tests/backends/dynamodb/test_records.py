@@ -4,7 +4,7 @@ import pytest
 
 from backends.dynamodb.items import record_key
 from backends.interface import Record
-from backends.walking import walk
+from backends.paging import all_records
 from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
 
 FOREIGN = [
@@ -31,7 +31,7 @@ async def test_a_foreign_record_hides_no_other_and_can_be_replaced_and_removed(e
 
         assert await store.records.swap("m", b"1", None)
         write_foreign()
-        listed = {name: record async for name, record in walk(store.records, "")}
+        listed = {name: record async for name, record in all_records(store.records, "")}
         assert listed["m"].document == b"1"
         assert listed["n"] == await store.records.read("n")
         assert not await store.records.swap("n", b"3", "another version")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from backends.interface import Keyspace
-from backends.redis.purging import pattern_of
+from backends.redis.entries.purging import pattern_of
 from backends.redis.wire.commands import Keys, pack, prepare, slot_of
 
 TRICKY = st.text(st.sampled_from(":%ew{}*?[]\\^-!a\u00e9/"), min_size=1, max_size=6)

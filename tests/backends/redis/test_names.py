@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backends.errors import BackendMisconfigured
-from backends.walking import walk
+from backends.paging import all_records
 from tests.backends.redis.conformance import opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.redis import RedisServer, TlsServer
@@ -23,7 +23,7 @@ def write_as_before(server: RedisServer, *names: str) -> None:
 
 
 async def names_of(store, prefix: str = "") -> list[str]:
-    return [name async for name, _ in walk(store.records, prefix)]
+    return [name async for name, _ in all_records(store.records, prefix)]
 
 
 async def test_a_directory_of_an_older_version_is_found_whole_and_in_order(server):

@@ -10,7 +10,7 @@ from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
-from backends.redis.topology import sentinels
+from backends.redis.topology import one_master
 from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
@@ -103,7 +103,7 @@ async def test_calls_on_their_way_to_a_master_that_is_left_fail(region):
         answers = old.replies
         old.replies = lambda words: None if words[0] == b"GET" else answers(words)
         votes[0].server = votes[1].server = new
-        await asyncio.sleep(sentinels.WATCH_SECONDS - 0.1)
+        await asyncio.sleep(one_master.WATCH_SECONDS - 0.1)
         fault = await fault_of(store.entries.get(KEYSPACE, KEY))
     assert isinstance(fault, BackendUnavailable)
     assert str(fault) == "the sentinels name another master"

@@ -8,7 +8,7 @@ import pytest
 from backends.clock import SystemClock
 from backends.errors import CorruptEntry
 from backends.interface import Charge
-from backends.walking import walk
+from backends.paging import all_records
 from gateway.observability.logs import JsonFormatter
 from tests.backends.redis.conformance import opened_redis
 from tests.support.config import TABLE_TOKEN
@@ -120,7 +120,7 @@ async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_t
         with pytest.raises(CorruptEntry):
             await store.records.swap("a", b"1", None)
         with pytest.raises(CorruptEntry):
-            [record async for record in walk(store.records, "")]
+            [record async for record in all_records(store.records, "")]
 
 
 @pytest.mark.parametrize("foreign", [b"", b"x" * 31, b"\xff" * 100])
@@ -129,7 +129,7 @@ async def test_a_foreign_record_hides_no_other_and_can_be_replaced_and_removed(s
         assert await store.records.swap("m", b"1", None)
         assert await store.records.swap("o", b"2", None)
         server.command("HSET", "kvs:records", "n", foreign)
-        listed = {name: record async for name, record in walk(store.records, "")}
+        listed = {name: record async for name, record in all_records(store.records, "")}
         assert (listed["m"].document, listed["o"].document) == (b"1", b"2")
         assert listed["n"] == await store.records.read("n")
         assert not await store.records.swap("n", b"3", "a" * 32)
@@ -145,7 +145,7 @@ async def test_a_record_whose_name_is_no_text_hides_no_other(server):
     async with opened_redis(server.url) as store:
         assert await store.records.swap("n", b"1", None)
         assert await store.records.swap("\uffff", b"1", None)
-        names = [name async for name, _ in walk(store.records, "")]
+        names = [name async for name, _ in all_records(store.records, "")]
         assert names == ["n", names[1], "\uffff"]
         assert await store.records.swap(names[1], None, (await store.records.read(names[1])).version)
         assert [name for name, _ in await store.records.page("n", after="n", limit=1)] == []

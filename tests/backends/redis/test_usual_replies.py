@@ -8,7 +8,7 @@ import pytest
 
 from backends.interface import Entry, Keyspace
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.entries import RedisEntryStore
+from backends.redis.entries.store import RedisEntryStore
 from backends.redis.wire.commands import Keys
 from backends.redis.wire.replies import error_of
 from backends.redis.wire.resp import Reply, usual_reply

@@ -14,8 +14,8 @@ from backends.dynamodb.transport import HttpReply
 from backends.errors import BackendError
 from backends.interface import Charge, EntryStore, Keyspace, Record, RecordStore, WindowCounter
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.entries import RedisEntryStore
-from backends.redis.records import RedisRecordStore
+from backends.redis.entries.store import RedisEntryStore
+from backends.redis.records.store import RedisRecordStore
 from backends.redis.topology.discovery import find_view, named_master, shares_of
 from backends.redis.wire.commands import SLOTS, Keys
 from backends.redis.wire.replies import Redirected, error_of_command

@@ -16,7 +16,7 @@ import asyncio
 
 from backends.errors import CorruptEntry
 from backends.interface import MAX_CHANGES, Changes
-from backends.redis.topology.one_master import Topology
+from backends.redis.topology.interface import Topology
 from backends.redis.wire.commands import Keys, pack
 from backends.redis.wire.replies import facts_of
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.errors import BackendUnavailable
-from backends.redis.topology.one_master import Result, Script, Topology
+from backends.redis.topology.interface import Result, Script, Topology
 from backends.redis.wire.replies import NOT_REDIS
 from backends.redis.wire.resp import Reply
 

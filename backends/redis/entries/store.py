@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace, PurgeStep
-from backends.redis.purging import Purging
-from backends.redis.topology.one_master import Topology
+from backends.redis.entries.purging import Purging
+from backends.redis.topology.interface import Topology
 from backends.redis.wire.commands import Keys, prepare
 from backends.redis.wire.replies import check_done
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Keyspace, PurgeStep
-from backends.redis.topology.one_master import Topology
+from backends.redis.topology.interface import Topology
 from backends.redis.topology.server import Server
 from backends.redis.wire.commands import Keys, escape_glob, pack, prepare
 from backends.redis.wire.replies import NOT_REDIS, facts_of, page_of

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 from backends.errors import BackendUnavailable
 from backends.interface import Changes, NamedRecord, Record
-from backends.redis.feed import KEPT_CHANGES, RedisFeed
-from backends.redis.names import NameIndex
-from backends.redis.topology.one_master import Script, Topology
+from backends.redis.records.feed import KEPT_CHANGES, RedisFeed
+from backends.redis.records.name_index import NameIndex
+from backends.redis.topology.interface import Script, Topology
 from backends.redis.wire.commands import Keys, pack
 from backends.redis.wire.replies import NOT_REDIS
 from backends.redis.wire.resp import Reply
