@@ -21,7 +21,7 @@ from benchmarks.results import Book, Found
 from benchmarks.sections import Bench
 
 _QUIET_PERCENT = 10
-"""Of all cores; above this the figures are not those of the servers alone, and the README keeps its own."""
+"""Share of all cores that others may use; above it the figures are not published."""
 
 Sections = Mapping[str, Callable[[], Found]]
 

@@ -1,4 +1,4 @@
-"""What the README and the page on signing by hand show is run: against a gateway, in each language."""
+"""The samples of the README and of the page on signing by hand, run against a gateway in each language."""
 
 import os
 import re
@@ -28,8 +28,6 @@ import (
 
 func run(ctx context.Context) error {
 %s
-	fmt.Println(greeting["text"], entry.Found)
-	return err
 }
 
 func main() {
@@ -42,7 +40,7 @@ func main() {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """What a function finds, beside a path to its programs."""
+    """Variables and credentials as the platform sets them for a function."""
     tables = [{"name": "notes", "token": TABLE_TOKEN}]
     config = merged(BASE, {"apps": [{"org": "acme", "app": "blog", "type": "api", "tables": tables}]})
     folder = tmp_path_factory.mktemp("gateway")
@@ -77,21 +75,26 @@ def output(command: list[str], environment: dict[str, str], folder) -> str:
     return done.stdout
 
 
-def test_the_calls_in_python_work_as_shown(environment, tmp_path):
+def test_the_calls_in_python_are_typed_and_work_as_shown(environment, tmp_path):
     BY_NAME["python-sync"].demand()
     (tmp_path / "app.py").write_text(block("README.md", "python"))
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", "app.py"]
+    output(mypy, environment | {"MYPYPATH": str(CLIENTS / "python")}, tmp_path)
     assert output([PYTHON, "app.py"], environment, tmp_path) == "{'text': 'hello'}\n"
 
 
-def test_the_calls_in_javascript_work_as_shown(environment, tmp_path):
+def test_the_calls_in_javascript_are_typed_and_work_as_shown(environment, tmp_path):
     BY_NAME["javascript"].demand()
     (tmp_path / "app.mjs").write_text(block("README.md", "js"))
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "kvs-client").symlink_to(CLIENTS / "javascript")
+    tsc = ["node", str(CLIENTS / "javascript/node_modules/typescript/bin/tsc")]
+    strict = ["--strict", "--noEmit", "--allowJs", "--checkJs", "--module", "nodenext", "--target", "es2022"]
+    output([*tsc, *strict, "app.mjs"], environment, tmp_path)
     assert output(["node", "app.mjs"], environment, tmp_path) == "{ text: 'hello' }\n"
 
 
-def test_the_calls_in_go_work_as_shown(environment, tmp_path):
+def test_the_calls_in_go_are_vetted_and_work_as_shown(environment, tmp_path):
     BY_NAME["go"].demand()
     shown = "\n".join(f"\t{line}" if line else "" for line in block("README.md", "go").splitlines())
     (tmp_path / "main.go").write_text(GO % shown)
@@ -99,7 +102,8 @@ def test_the_calls_in_go_work_as_shown(environment, tmp_path):
     module = (CLIENTS / "go" / "go.mod").read_text().replace("module example.com/kvs", "module app")
     required = "\nrequire example.com/kvs v0.0.0\n"
     (tmp_path / "go.mod").write_text(f"{module}{required}replace example.com/kvs => {CLIENTS / 'go'}\n")
-    assert output(["go", "run", "-mod=mod", "."], environment, tmp_path) == "hello true\n"
+    output(["go", "vet", "-mod=mod", "."], environment, tmp_path)
+    assert output(["go", "run", "-mod=mod", "."], environment, tmp_path) == "hello\n"
 
 
 def test_signing_by_hand_works_as_shown(environment, tmp_path):
