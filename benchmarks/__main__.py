@@ -1,7 +1,7 @@
 """Measures everything that this machine can, and writes it down as text, as JSON and as pictures.
 
-`python -m benchmarks` runs all sections, `python -m benchmarks Changes Scrapes` those that are named; the
-others stay as they are kept.
+`python -m benchmarks` runs all sections, `python -m benchmarks Stages` those that are named; the others stay
+as they were measured last.
 """
 
 import signal
@@ -15,8 +15,6 @@ from benchmarks.machine import describe_machine, describe_moment
 from benchmarks.plan import Plan, chosen_plan
 from benchmarks.publish import publish
 from benchmarks.redis import running_redis
-from benchmarks.region import write_page
-from benchmarks.region_sections import ONLY_BY_NAME, RegionBench
 from benchmarks.results import Book, Found
 from benchmarks.sections import Bench
 
@@ -27,36 +25,20 @@ Sections = Mapping[str, Callable[[], Found]]
 
 
 def main(names: Sequence[str]) -> None:
-    """What is done is written after each section, so that nothing that comes later can lose it."""
+    """Writes each section as soon as it is measured, so that nothing that comes later can lose it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     plan = chosen_plan()
     plan.results.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, running_redis() as redis_port:
-        speed = Bench(plan, Path(folder), redis_port).sections()
-        region = RegionBench(plan, Path(folder)).sections()
-        if unknown := set(names) - {*speed, *region}:
+        sections = Bench(plan, Path(folder), redis_port).sections()
+        if unknown := set(names) - {*sections}:
             sys.exit(f"no such section: {', '.join(sorted(unknown))}")
-        given_up = monotonic() + plan.limit_seconds
-        for book, sections in (
-            (Book(plan.results, "speed", _speed_method(plan), [*speed]), speed),
-            (Book(plan.results, "region", _REGION_METHOD, [*region]), region),
-        ):
-            _run(book, _chosen(sections, names), given_up, is_whole=plan.whole)
-    if plan.whole:
-        write_page(plan.results)
-
-
-def _chosen(sections: Sections, names: Sequence[str]) -> Sections:
-    return {
-        title: measure
-        for title, measure in sections.items()
-        if title in names or (not names and title not in ONLY_BY_NAME)
-    }
+        book = Book(plan.results, "speed", _speed_method(plan), [*sections])
+        chosen = {title: sections[title] for title in sections if title in names or not names}
+        _run(book, chosen, monotonic() + plan.limit_seconds, is_whole=plan.whole)
 
 
 def _run(book: Book, sections: Sections, given_up: float, *, is_whole: bool) -> None:
-    if not sections:
-        return
     machine = describe_machine()
     for title, measure in sections.items():
         moment = describe_moment()
@@ -92,15 +74,6 @@ def _speed_method(plan: Plan) -> str:
         "beforehand. CPU is user and system time of the server's processes, divided by all requests. Where "
         "others used the machine, rates and latencies mean little, and CPU per request is too high."
     )
-
-
-_REGION_METHOD = (
-    "Managed apps with a table each, as many as said. Replicas are processes on one core; their stores and "
-    "who calls them share the other. CPU is user and system time of a process, so that what else the machine "
-    "does counts less; what is compared is measured in turn, and ratios are the median of those of "
-    "neighbours. Times by the clock include waiting for a core that others used: the load when a section "
-    "began is beside it."
-)
 
 
 if __name__ == "__main__":

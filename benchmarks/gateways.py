@@ -134,12 +134,3 @@ def running_emulator(folder: Path) -> Iterator[int]:
     command = [sys.executable, "-m", "ministack"]
     with running(command, GENERATOR_CORE, lambda: accepts(port), environ=environ, patience_seconds=60):
         yield port
-
-
-@contextmanager
-def running_relay(engine_port: int) -> Iterator[int]:
-    """What counts the requests to an engine of DynamoDB; its port."""
-    port = free_port()
-    command = [sys.executable, "-m", "benchmarks.relay", str(port), str(engine_port)]
-    with running(command, GENERATOR_CORE, lambda: accepts(port)):
-        yield port

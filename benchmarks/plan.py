@@ -26,23 +26,6 @@ class Plan(Struct, frozen=True):
     requests_seconds: float = 90.0
     """A machine that is slower than that serves fewer."""
     starts: int = 5
-    region_apps: int = 100_000
-    changes: int = 60
-    resting_apps: tuple[int, ...] = (1, 10_000, 100_000)
-    rest_seconds: float = 10.0
-    """How long a replica is watched that has nothing to serve."""
-    dynamodb_apps: int = 100
-    """An emulator is slow."""
-    tenancy_rounds: int = 6
-    tenants_at_once: int = 10_000
-    growth_rounds: int = 12
-    active_tables: int = 10_000
-    declared_apps: int = 100_000
-    reloaded_apps: int = 10_000
-    held_keys: int = 200_000
-    foreign_keys: int = int(os.environ.get("BENCH_FOREIGN_KEYS", "1000000"))
-    """Beside which deleted tables are reclaimed; 10 million take 1.2 GiB."""
-    reclaiming_pairs: int = int(os.environ.get("BENCH_RECLAIMING_PAIRS", "4"))
 
 
 FULL = Plan(results=Path(__file__).with_name("results"))
@@ -58,20 +41,6 @@ QUICK = Plan(
     idle_connections=200,
     requests=10_000,
     starts=1,
-    region_apps=1000,
-    changes=6,
-    resting_apps=(1, 100),
-    rest_seconds=1.0,
-    dynamodb_apps=20,
-    tenancy_rounds=1,
-    tenants_at_once=500,
-    growth_rounds=1,
-    active_tables=100,
-    declared_apps=100,
-    reloaded_apps=100,
-    held_keys=10_000,
-    foreign_keys=50_000,
-    reclaiming_pairs=1,
 )
 
 

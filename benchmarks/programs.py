@@ -1,4 +1,4 @@
-"""Programs that measure in a process of their own, and write what they have found as JSON."""
+"""Measurements in processes of their own, which write their figures as JSON."""
 
 import subprocess
 import sys
@@ -13,21 +13,21 @@ Measured = TypeVar("Measured")
 
 
 def program_output(
-    module: str, arguments: Sequence[object], kind: type[Measured], seconds: float, *, is_pinned: bool = True
+    module: str, arguments: Sequence[object], kind: type[Measured], seconds: float
 ) -> Measured:
-    """What a module writes; on the core of the servers, if it is pinned. Raises Unmeasurable."""
+    """Returns what a module writes, run on the core of the servers. Raises Unmeasurable."""
     words = [each if isinstance(each, str) else msgspec.json.encode(each).decode() for each in arguments]
     try:
         done = subprocess.run(
             [sys.executable, "-m", module, *words],
             capture_output=True,
             check=False,
-            preexec_fn=pin(SERVER_CORE) if is_pinned else None,
+            preexec_fn=pin(SERVER_CORE),
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        raise Unmeasurable(f"{module} did not come to its end within {seconds:g} s") from None
+        raise Unmeasurable(f"{module} did not end within {seconds:g} s") from None
     if done.returncode != 0:
-        told = done.stderr.decode().strip().splitlines()
-        raise Unmeasurable(f"{module}: {told[-1] if told else 'it said nothing'}")
+        errors = done.stderr.decode().strip().splitlines()
+        raise Unmeasurable(f"{module}: {errors[-1] if errors else 'no output'}")
     return msgspec.json.decode(done.stdout.strip().splitlines()[-1], type=kind)

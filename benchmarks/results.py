@@ -5,14 +5,9 @@ A section that is measured again replaces itself alone, so each tells what it wa
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
-
-FOLDER = Path(__file__).with_name("results")
-
-Kind = TypeVar("Kind")
 
 
 class Found(Struct, frozen=True):
@@ -36,10 +31,6 @@ class Results(Struct, frozen=True):
     machine: dict[str, str]
     method: str
     sections: dict[str, Kept]
-
-    def has_figures(self, title: str) -> bool:
-        """Whether a section was measured, and not only tried."""
-        return title in self.sections and bytes(self.sections[title].figures) != b"null"
 
 
 class Book:
@@ -86,8 +77,3 @@ def _told(measured: Mapping[str, str]) -> str:
         f"Measured {measured['measured']}, commit {measured['commit']}; before it the machine was used by "
         f"others to {measured['used by others']}, load {measured['load']}.\n\n"
     )
-
-
-def figures(results: Results, title: str, kind: type[Kind]) -> Kind:
-    """The figures of a section. Raises KeyError if it was not measured."""
-    return msgspec.json.decode(results.sections[title].figures, type=kind)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.figures import Window
 from lab.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 from tests.support.gateway import Gateway
 from tests.support.redis import RedisServer
@@ -22,6 +21,17 @@ from tests.support.redis import RedisServer
 TABLES = 20
 _SECONDS = 4.0
 _SETTLING_SECONDS = 0.5
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Some seconds of calls, beside a purge or without; `scanned`: keys that were looked at in a second."""
+
+    has_walk: bool
+    calls: int
+    p50_ms: float
+    p99_ms: float
+    scanned: float
+    load: float
 
 
 async def measure(keys: int, pairs: int) -> list[Window]:
