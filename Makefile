@@ -30,12 +30,20 @@ ifeq ($(CONFIG),config.example.yaml)
 endif
 	@exec $(BIN)/kvs-gateway serve --config $(CONFIG)
 
-# tests/README.md: what each of the two runs; together they run every test that is not marked heavy.
-TESTS := -m "not test_all and not heavy" --numprocesses 4 --dist worksteal
+# Workers and gateways are hundreds of processes that import the same code: its bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
+# tests/README.md says which tests each of the two runs; together they run every test that is not marked heavy.
+TESTS := -m "not test_all and not heavy" --numprocesses 4 --dist worksteal --ignore tests/system --ignore lab
 TESTS-ALL := -m "test_all and not heavy"
 
+# Each TLS context of Python, and there are thousands, loads the authorities that the machine trusts: 30 ms of CPU
+# for certificates that no test of this tier needs.
+AUTHORITY := $(abspath tests/support/authority.pem)
+NO-AUTHORITIES := SSL_CERT_FILE=$(AUTHORITY) SSL_CERT_DIR=$(dir $(AUTHORITY)) AWS_CA_BUNDLE=$(AUTHORITY)
+
 test: $(VENV)/.dev redis
-	$(BIN)/python -m pytest $(TESTS)
+	$(NO-AUTHORITIES) $(BIN)/python -m pytest $(TESTS)
 
 test-all: $(VENV)/.dev $(VENV)/.release redis dynamodb prometheus faketime kustomize helm schemas clients chromium
 	$(BIN)/python -m pytest $(TESTS-ALL)

@@ -12,7 +12,7 @@ from hypothesis import settings
 from gateway.observability.logs import JsonFormatter
 from tests.support.audit import audit_lines, faults_of
 from tests.support.clock import FakeClock
-from tests.support.dynamodb import OTHER_ENGINES
+from tests.support.dynamodb import OTHER_ENGINES, close_shared_engines
 from tests.support.gateway import run_gateway
 
 # The same commit gives the same result; `make flaky` and `make fuzz` draw other inputs.
@@ -34,6 +34,10 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: no collection of garbage needs to look at 7,000 tests again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    close_shared_engines()
 
 
 def _runs_on_another_engine(item: pytest.Item) -> bool:

@@ -33,8 +33,8 @@ def redis():
 
 @pytest.fixture(scope="module")
 def engine():
-    with suited_to_engines(), Ministack.or_skip() as engine:
-        yield engine
+    with suited_to_engines():
+        yield Ministack.shared()
 
 
 @asynccontextmanager

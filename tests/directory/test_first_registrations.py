@@ -36,7 +36,8 @@ async def on_redis():
 
 @asynccontextmanager
 async def on_dynamodb():
-    with suited_to_engines(), Ministack() as engine:
+    with suited_to_engines():
+        engine = Ministack.shared()
         async with opened_dynamodb(engine.endpoint_url, new_table()) as store:
             yield store
 

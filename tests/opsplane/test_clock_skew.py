@@ -57,11 +57,13 @@ async def test_a_redis_user_without_the_right_to_time_is_served_without_skew(ser
 async def test_dynamodb_skew_is_measured_to_the_second(monkeypatch, seconds):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    with Ministack.or_skip() as engine:
-        settings = DynamoSettings(
-            table=new_table(), region="eu-central-1", endpoint_url=engine.endpoint_url, create_table=True
-        )
-        lead = await lead_of(settings, ShiftedClock(seconds))
+    settings = DynamoSettings(
+        table=new_table(),
+        region="eu-central-1",
+        endpoint_url=Ministack.shared().endpoint_url,
+        create_table=True,
+    )
+    lead = await lead_of(settings, ShiftedClock(seconds))
     assert lead == pytest.approx(seconds, abs=2.0)
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 import schemathesis
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from gateway import __version__
 from gateway.dataplane.handler import ROUTES

@@ -1,8 +1,9 @@
 """What of the chart is written by `make chart` is as it was written, and it knows what the gateway knows."""
 
 import json
+from functools import cache
+from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -32,7 +33,13 @@ WRONG = [
     ({"tracing": {"headers": {"a b": "c"}}}, "does not match"),
 ]
 BASE = {"region": "eu-central-1", "store": {"kind": "memory"}}
-VALIDATOR = jsonschema.Draft7Validator(schema_of_configuration())
+
+
+@cache
+def validator() -> Any:
+    import jsonschema  # noqa: PLC0415 - its import takes a second of CPU, in every worker
+
+    return jsonschema.Draft7Validator(schema_of_configuration())
 
 
 def test_the_schema_of_the_configuration_is_that_of_the_settings():
@@ -62,12 +69,12 @@ def _names(values, schema, path=""):
 
 @pytest.mark.parametrize("file", GOOD, ids=lambda file: file.stem)
 def test_a_good_configuration_fits_the_schema_but_for_listeners_and_written_secrets(file):
-    for mistake in VALIDATOR.iter_errors({"store": BASE["store"]} | yaml.safe_load(file.read_text())):
+    for mistake in validator().iter_errors({"store": BASE["store"]} | yaml.safe_load(file.read_text())):
         assert {"listen", "url", "headers", *SECRETS} & set(mistake.absolute_path), mistake.message
 
 
 @pytest.mark.parametrize(("changes", "words"), WRONG, ids=[str(changes)[:60] for changes, _ in WRONG])
 def test_a_wrong_configuration_does_not_fit_the_schema(changes, words):
-    assert list(VALIDATOR.iter_errors(BASE)) == []
+    assert list(validator().iter_errors(BASE)) == []
     configuration = {**BASE, **changes}
-    assert any(words in mistake.message for mistake in VALIDATOR.iter_errors(configuration))
+    assert any(words in mistake.message for mistake in validator().iter_errors(configuration))

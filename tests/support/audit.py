@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 import gateway.controlplane
 from gateway.observability.logs import JsonFormatter
@@ -45,7 +45,7 @@ def audit_lines() -> Iterator[AuditLines]:
 
 def faults_of(line: Any) -> list[str]:
     """What the schema says against a line."""
-    return [f"{fault.json_path}: {fault.message}" for fault in _VALIDATOR.iter_errors(line)]
+    return [f"{fault.instance_path}: {fault.message}" for fault in _VALIDATOR.iter_errors(line)]
 
 
 def check_audit_lines_in(log: Path) -> None:

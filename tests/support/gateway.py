@@ -153,7 +153,7 @@ async def run_gateway(
     async def open_store(settings, clock):
         return FaultyBackend(await open_backend(settings, clock), faults)
 
-    settings = parse(yaml.safe_dump(merged(BASE, changes or {})), {})
+    settings = parse(yaml.dump(merged(BASE, changes or {}), Dumper=yaml.CSafeDumper), {})
     app = await build_app(settings, clock, open_store)
     async with app.replica.running(), aiohttp.ClientSession(auto_decompress=False) as http:
         yield Gateway(app, app.replica, clock, faults, http)

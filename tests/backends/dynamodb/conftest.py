@@ -21,9 +21,8 @@ def pytest_asyncio_loop_factories(config, item):
 
 @pytest.fixture(scope="session", params=ENGINES, ids=lambda kind: kind.name)
 def engine(request):
-    """A running engine; what a test does belongs into a table of its own."""
-    with request.param.or_skip() as engine:
-        yield engine
+    """A running engine; each test works in a table of its own."""
+    return request.param.shared()
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def table_name():
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
     """Credentials in the environment, and none from where else this machine may have some."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
+    for name in [name for name in os.environ if name.startswith("AWS_") and name != "AWS_CA_BUNDLE"]:
         monkeypatch.delenv(name)
     for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
         monkeypatch.setenv(name, str(tmp_path / name))

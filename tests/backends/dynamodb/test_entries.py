@@ -216,15 +216,14 @@ async def test_every_operation_on_an_entry_is_one_call(endpoint):
 @pytest.fixture(scope="module")
 def sequences_table():
     """One table for all sequences, each of which has keyspaces of its own."""
-    with Ministack() as engine:
-        name = new_table()
+    engine, name = Ministack.shared(), new_table()
 
-        async def make() -> None:
-            async with opened_dynamodb(engine.endpoint_url, name):
-                pass
+    async def make() -> None:
+        async with opened_dynamodb(engine.endpoint_url, name):
+            pass
 
-        asyncio.run(make())
-        yield engine.endpoint_url, name
+    asyncio.run(make())
+    return engine.endpoint_url, name
 
 
 @settings(max_examples=25, deadline=None)

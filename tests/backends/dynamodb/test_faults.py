@@ -103,8 +103,7 @@ async def test_a_response_of_nothing_but_brackets_is_an_ordinary_failure(endpoin
 
 @pytest.fixture(scope="module")
 def ministack():
-    with Ministack() as engine:
-        yield engine
+    return Ministack.shared()
 
 
 async def test_a_charge_that_was_counted_without_an_answer_is_counted_once_and_not_admitted(

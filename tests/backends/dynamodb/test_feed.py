@@ -16,8 +16,8 @@ from tests.support.dynamodb import Ministack
 
 @pytest.fixture(scope="module")
 def engine():
-    with suited_to_engines(), Ministack() as engine:
-        yield engine
+    with suited_to_engines():
+        yield Ministack.shared()
 
 
 @pytest.fixture

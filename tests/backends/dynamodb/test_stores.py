@@ -12,7 +12,8 @@ class _OnEngine(DynamoConformance):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def started(cls):
-        with suited_to_engines(), cls.kind.or_skip() as cls.engine:
+        with suited_to_engines():
+            cls.engine = cls.kind.shared()
             cls.table = new_table()
             yield
 

@@ -14,7 +14,7 @@ from tests.support.dynamodb.engines import (
     Trait,
 )
 from tests.support.dynamodb.observer import ENVIRONMENT, REGION
-from tests.support.dynamodb.process import EngineProcess
+from tests.support.dynamodb.process import EngineProcess, close_shared_engines
 
 __all__ = [
     "ENGINES",
@@ -28,4 +28,5 @@ __all__ = [
     "MotoServer",
     "ScriptedEndpoint",
     "Trait",
+    "close_shared_engines",
 ]

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, HTTPClientError
@@ -11,6 +11,14 @@ from botocore.exceptions import EndpointConnectionError, HTTPClientError
 from tests.support.dynamodb.observer import Observer
 from tests.support.ports import HOST
 from tests.support.servers import ServerProcess
+
+_SHARED: dict[type["EngineProcess"], "EngineProcess"] = {}
+
+
+def close_shared_engines() -> None:
+    """Ends them with the session."""
+    while _SHARED:
+        _SHARED.popitem()[1].close()
 
 
 class EngineProcess(ServerProcess):
@@ -37,6 +45,18 @@ class EngineProcess(ServerProcess):
         if reason := cls.missing():
             pytest.skip(f"{cls.name}: {reason}")
         return cls()
+
+    @classmethod
+    def shared(cls) -> Self:
+        """Returns the engine that all tests of this process share, and starts it for the first.
+
+        A test keeps apart by a table of its own, and never stops the engine. It ends with the session.
+        """
+        if cls not in _SHARED:
+            engine = cls.or_skip()
+            engine.start()
+            _SHARED[cls] = engine
+        return cast(Self, _SHARED[cls])
 
     @property
     def endpoint_url(self) -> str:
