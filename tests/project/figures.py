@@ -1,9 +1,11 @@
-"""Figures of the structure: `python -m tests.project.figures`. `make check` prints them; none fails it."""
+"""Figures of the structure: `python -m tests.project.figures`. `make check` prints them and none fails it."""
 
 import ast
 import asyncio
 import logging
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,7 +13,8 @@ from statistics import median
 from types import FrameType
 
 from backends.clock import SystemClock
-from tests.project.imports import PACKAGES, arrows_up, circles, modules, tree
+from tests.project.imports import PACKAGES, arrows_up, circles, modules, rooms_within, tree
+from tests.project.language import flagged_words, headless_docstrings, tracked
 from tests.support.gateway import run_gateway
 from tests.support.repository import ROOT
 
@@ -19,7 +22,7 @@ COMPOSITION_ROOT = "gateway/app.py"
 
 
 def private_names_of_aiohttp() -> int:
-    """Those that classes use which inherit from it, those that are imported, and those of its objects."""
+    """Counts private names that are imported, used on its objects, or used by its subclasses."""
     return len({name for file in modules().values() for name in _private_names(file)})
 
 
@@ -37,7 +40,7 @@ def _private_names(file: Path) -> Iterator[str]:
 
 
 def _of_aiohttp(file: Path) -> set[str]:
-    """What a file has imported from it."""
+    """Returns the names that a file imports from aiohttp."""
     return {
         each.asname or each.name
         for node in ast.walk(tree(file))
@@ -68,7 +71,7 @@ def _own_names() -> set[str]:
 
 
 def _defined(node: ast.ClassDef) -> set[str]:
-    """Methods, and attributes of `self`, that a class itself makes."""
+    """Returns methods, and attributes of `self`, that a class itself defines."""
     methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
     return methods | _assigned(node)
 
@@ -83,7 +86,7 @@ def _assigned(node: ast.ClassDef) -> set[str]:
 
 @cache
 def _defined_in_aiohttp() -> set[str]:
-    import aiohttp  # noqa: PLC0415 - its source is looked into, and that only where somebody inherits from it
+    import aiohttp  # noqa: PLC0415 - read only if a class inherits from it
 
     return {
         name
@@ -96,7 +99,7 @@ def _defined_in_aiohttp() -> set[str]:
 
 
 def widest_struct() -> int:
-    """The most fields of a class in the composition root."""
+    """Returns the largest number of fields of a class in the composition root."""
     classes = [node for node in ast.walk(tree(ROOT / COMPOSITION_ROOT)) if isinstance(node, ast.ClassDef)]
     return max(map(_fields, classes), default=0)
 
@@ -115,7 +118,7 @@ def lines(file: Path) -> int:
 
 
 async def calls_of_a_put() -> list[str]:
-    """The file of each function of ours that is called while a put is served; the fewest of some puts."""
+    """Returns the file of each call of our functions that serves a put: the fewest of nine puts."""
     async with run_gateway(clock=SystemClock()) as gateway:
         await gateway.put("k", 1)
         return min([await _profiled(gateway) for _ in range(9)], key=len)
@@ -138,27 +141,60 @@ async def _profiled(gateway) -> list[str]:
     return called
 
 
-def figures() -> list[tuple[str, object, str]]:
-    """What it is, what it is now, what is wanted."""
+def class_names_defined_twice() -> list[str]:
+    """Names without an underscore that several modules give to classes of their own."""
+    names = Counter(
+        node.name
+        for file in modules().values()
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return sorted(name for name, times in names.items() if times > 1)
+
+
+def decisions() -> int:
+    """The headings in bold of the decision record, which is one file or a folder."""
+    pages = [*(ROOT / "docs").glob("decisions.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    return sum(len(re.findall(r"^\*\*D\d+\. ", page.read_text(), re.MULTILINE)) for page in pages)
+
+
+def lines_below(*folders: str) -> int:
+    return sum(lines(file) for folder in folders for file in (ROOT / folder).rglob("*.py"))
+
+
+def figures() -> Iterator[tuple[str, object, str]]:
+    """Yields a figure's name, its value and the wanted value."""
     called = asyncio.run(calls_of_a_put())
-    return [
-        (
-            "loose files in the root of gateway/",
-            sum(file.is_file() for file in (ROOT / "gateway").iterdir()),
-            "4",
-        ),
-        ("circles of imports", circles(), "0"),
-        ("imports that run up", arrows_up(), "0"),
-        ("files that a put passes on memory", len(set(called)), "22"),
-        ("calls of a put on memory", len(called), "55"),
-        ("private names of aiohttp", private_names_of_aiohttp(), "0"),
-        ("lines of the composition root", lines(ROOT / COMPOSITION_ROOT), "250"),
-        ("widest struct of wired parts", widest_struct(), "8"),
-        ("median of lines of a file", median(map(lines, modules().values())), "90 to 150"),
-    ]
+    texts = tracked()
+    sizes = {name: lines(file) for name, file in modules().items() if file.name != "__init__.py"}
+    loose = sum(file.is_file() for file in (ROOT / "gateway").iterdir())
+    yield "loose files in gateway/; circles; arrows up", f"{loose}; {circles()}; {arrows_up()}", "4; 0; 0"
+    yield "rooms, arrows in gateway/directory/", _pair(rooms_within("gateway.directory")), "10, 27"
+    yield "rooms, arrows in backends/redis/", _pair(rooms_within("backends.redis")), "8, 17"
+    yield "headless docstrings", len(headless_docstrings(texts)), "30"
+    yield "flagged words", len(flagged_words(texts)), "0"
+    yield "class names defined twice or more", len(class_names_defined_twice()), "none that matters"
+    yield "files that a put passes on memory", len(set(called)), "24"
+    yield "calls of a put on memory", len(called), "55"
+    yield "private names of aiohttp", private_names_of_aiohttp(), "0"
+    yield "lines of the composition root", lines(ROOT / COMPOSITION_ROOT), "250"
+    yield "widest struct of wired parts", widest_struct(), "8"
+    yield "files below 40 lines", sum(size < 40 for size in sizes.values()), "5"
+    yield "median of lines of a file", round(median(sizes.values())), "110 to 150"
+    yield "decisions", decisions(), "80"
+    words = sum(len(text.split()) for name, text in texts.items() if name.endswith(".md"))
+    yield "words of Markdown", f"{words:,}", "35,000"
+    ratio = lines_below("tests") / lines_below("gateway", "backends")
+    yield "lines of tests/ beside gateway and backends", f"{ratio:.2f}", "2.2"
+    yield "lines of lab/ and benchmarks/", f"{lines_below('lab', 'benchmarks'):,}", "-"
+
+
+def _pair(found: tuple[int, int]) -> str:
+    return f"{found[0]}, {found[1]}"
 
 
 if __name__ == "__main__":
     logging.disable()
-    for what, now, wanted in figures():
-        print(f"{what:<40}{now:>6}   wanted: {wanted}")
+    for name, now, wanted in figures():
+        print(f"{name:<44}{now!s:>10}   wanted: {wanted}")
+    print(f"defined twice or more: {', '.join(class_names_defined_twice())}")

@@ -70,6 +70,21 @@ def _reached_from(module: str) -> set[str]:
     return found
 
 
+def rooms_within(package: str) -> tuple[int, int]:
+    """Counts the rooms of a package, which are its direct children, and the arrows between them."""
+    between = {
+        (start, end)
+        for importing, imported in arrows()
+        if (start := _room(importing, package)) and (end := _room(imported, package)) and start != end
+    }
+    return len({room for module in modules() if (room := _room(module, package))}), len(between)
+
+
+def _room(module: str, package: str) -> str:
+    """Returns the child of the package that holds a module; "" for other modules and the package itself."""
+    return module.removeprefix(f"{package}.").partition(".")[0] if module.startswith(f"{package}.") else ""
+
+
 def arrows_up() -> int:
     """From a lower floor to a higher one, or between rooms of one floor, by the contract in setup.cfg."""
     contracts = configparser.ConfigParser()
