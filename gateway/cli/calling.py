@@ -1,14 +1,17 @@
-"""How commands call servers, and how they fail: exit codes, and errors as JSON.
+"""Calls to servers, and the failures of commands: exit codes, and errors as JSON.
 
-Servers are called directly: a proxy or the target of a redirection would be handed the token.
+Servers are called directly: a proxy, or the target of a redirect, would receive the token.
 """
 
 import re
+import ssl
 from enum import IntEnum
 from http.client import HTTPResponse
 from typing import cast
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+from gateway.directory.errors import ChangeUnknown
 
 
 class Exit(IntEnum):
@@ -23,16 +26,19 @@ class Exit(IntEnum):
 
 
 class CommandFailed(Exception):
-    """Ends the command: `error` and `details` are printed as JSON, and `exit_code` goes to the shell."""
+    """Ends the command with `exit_code`, and with a JSON report on standard error.
 
-    def __init__(self, exit_code: Exit, error: str, **details: object) -> None:
+    The report has a code (`error`) for scripts and an explanation (`detail`) for people.
+    """
+
+    def __init__(self, exit_code: Exit, error: str, detail: str, **more: object) -> None:
         super().__init__(error)
         self.exit_code = exit_code
-        self.report: dict[str, object] = {"error": error, **details}
+        self.report: dict[str, object] = {"error": error, "detail": detail, **more}
 
 
 def exit_for_status(status: int) -> Exit:
-    """The exit code for a refusal of the control plane."""
+    """Returns the exit code for a refusal by the control plane."""
     if status in (401, 403):
         return Exit.NOT_AUTHORIZED
     if status == 404:
@@ -41,35 +47,70 @@ def exit_for_status(status: int) -> Exit:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Neither a control listener nor Prometheus redirects."""
+    """Follows no redirect: neither a control listener nor Prometheus sends one."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def call_directly(request: Request, *, timeout_seconds: float) -> HTTPResponse:
-    """The response, to be closed by the caller. Raises what urllib raises."""
+    """Returns the response, which the caller closes. Raises the exceptions of urllib."""
     opener = build_opener(ProxyHandler({}), _NoRedirects)
     return cast(HTTPResponse, opener.open(request, timeout=timeout_seconds))
 
 
+def unreachable(error: OSError, url: str, server: str) -> CommandFailed:
+    """Returns the failure of a command that got no HTTP response from `server` at `url`."""
+    reason = getattr(error, "reason", error)  # URLError wraps the error of the socket
+    if isinstance(reason, ConnectionRefusedError):
+        detail = f"nothing listens at {url}: check that {server} is running, and that the URL is right"
+    elif isinstance(reason, ssl.SSLCertVerificationError):
+        detail = (
+            f"the certificate of {url} is not trusted ({reason.verify_message}): "
+            "set SSL_CERT_FILE to the certificates of its authority"
+        )
+    else:
+        why = getattr(reason, "strerror", None) or reason
+        detail = f"cannot reach {url} ({why}): check that the URL is right"
+    return CommandFailed(Exit.NETWORK, "network", detail, url=url)
+
+
 def base_address(url: str, example: str) -> str:
-    """The address without a trailing slash. Raises CommandFailed."""
+    """Returns the address without a trailing slash. Raises CommandFailed."""
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_usable = False
     if not is_usable or not re.fullmatch(r"[!-~]+", url):
-        raise CommandFailed(Exit.INVALID, "invalid_url", message=f"expected something like {example}")
+        detail = f"not a URL of a server: {url!r}; expected a URL like {example}"
+        raise CommandFailed(Exit.INVALID, "invalid_url", detail)
     return url.rstrip("/")
 
 
 def authorization(token: str | None, variable: str, error: str) -> dict[str, str]:
-    """The header that carries a token. Raises CommandFailed, without the token."""
+    """Returns the header that carries a token. Raises CommandFailed, which never quotes the token."""
     if not token:
         return {}
     if not re.fullmatch(r"[!-~]+", token.strip()):
-        message = f"{variable} holds a character that a header cannot carry"
-        raise CommandFailed(Exit.INVALID, error, message=message)
+        detail = f"{variable} contains a space, a control or non-ASCII character: set it to the token"
+        raise CommandFailed(Exit.INVALID, error, detail)
     return {"Authorization": f"Bearer {token.strip()}"}
+
+
+_READING = ("list", "show")
+_REPEAT = "repeat the command"
+_NEXT_STEPS = {
+    ("tables", "create"): f"{_REPEAT}; if it fails with table_exists, `tables rotate` issues a new token",
+    ("tables", "delete"): f"{_REPEAT}; if it fails with table_not_found, the table is deleted",
+    ("apps", "remove"): f"{_REPEAT}; if it fails with app_not_found, the app is removed",
+}
+
+
+def advise(failure: CommandFailed, command: str, action: str) -> None:
+    """Adds the next step to the report of a change that failed and may yet have been applied (D132)."""
+    if action in _READING:
+        return
+    is_unknown = failure.report["detail"] == ChangeUnknown.detail
+    if is_unknown or failure.exit_code is Exit.NETWORK:
+        failure.report["next"] = _NEXT_STEPS.get((command, action), _REPEAT)

@@ -1,4 +1,4 @@
-"""`kvs-gateway dev`: a whole gateway on memory, on the example configuration, which is in the package."""
+"""`kvs-gateway dev`: a whole gateway in memory, with the example configuration of the package."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,22 +13,22 @@ from gateway.controlplane.console import PATH as CONSOLE_PATH
 from gateway.controlplane.runtime import runtime_of
 
 EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
-"""A link to `config.example.yaml` in the repository, a file in the package."""
+"""A link to `config.example.yaml` in the repository, a regular file in the package."""
 
-_HEAD = """# A gateway for development, on memory: Ctrl-C ends it, and nothing is kept.
-# The console: {console}
-# For a shell beside it, with your app or with commands of kvs-gateway:
+_HEAD = """# A gateway for development. Ctrl-C ends it; its data is in memory and is lost then.
+# Console: {console}
+# Paste into the shell where you run your app or kvs-gateway commands:
 """
 _SIGNED = (
     ' --aws-sigv4 aws:amz:$SERVICE_KVS_REGION:execute-api --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
 )
-_TRIED = """# curl{signed} \\
+_EXAMPLE_CALL = """# curl{signed} \\
 #   -H "Content-Type: application/json" -H "X-KVS-Authorization: Bearer ${token}" \\
 #   -d '{{"key": "greeting", "value": "hello"}}' $SERVICE_KVS_URL/v1/put"""
 
 
 class DevelopmentFile(ConfigurationFile):
-    """The example, with its own secrets whatever the environment holds: they are printed."""
+    """The example configuration; variables of the environment are ignored, as its secrets are printed."""
 
     def __init__(self, *, port: int | None, is_signed: bool) -> None:
         super().__init__(EXAMPLE, {})
@@ -36,7 +36,7 @@ class DevelopmentFile(ConfigurationFile):
         self._is_signed = is_signed
 
     def load(self) -> Settings:
-        """The settings; on another port than the example's the other listeners take free ones."""
+        """Returns the settings; with `port`, the other listeners pick free ports."""
         settings = super().load()
         if self._port is not None:
             listen, public_url = _moved(settings.listen, self._port)
@@ -54,8 +54,8 @@ def _moved(listen: ListenSettings, port: int) -> tuple[ListenSettings, str]:
     return moved, f"http://{data.host}:{port}"
 
 
-def what_to_export(settings: Settings, urls: Mapping[str, str]) -> str:
-    """Lines for a shell: the variables of an app, of its caller and of the command line."""
+def shell_script(settings: Settings, urls: Mapping[str, str]) -> str:
+    """Returns lines for a shell: the variables of an app, of its caller and of the command line."""
     runtime, (table, *_) = runtime_of(settings), settings.apps[0].tables
     variables = runtime.variables(table.name, table.token or "")
     lines = []
@@ -69,11 +69,11 @@ def what_to_export(settings: Settings, urls: Mapping[str, str]) -> str:
     bearer = settings.control.bearers[0]
     variables |= {"KVS_CONTROL_URL": urls["control"], "KVS_CONTROL_TOKEN": bearer.token}
     signed = _SIGNED if settings.signature.mode == "required" else ""
-    tried = _TRIED.format(signed=signed, token=runtime.token_variable(table.name))
+    example_call = _EXAMPLE_CALL.format(signed=signed, token=runtime.token_variable(table.name))
     return "\n".join(
         [
             _HEAD.format(console=urls["control"] + CONSOLE_PATH)
             + "\n".join([*lines, shell_lines(variables)]),
-            tried,
+            example_call,
         ]
     )

@@ -1,4 +1,4 @@
-"""The variables of an app's functions, ready to source or to apply."""
+"""An app's variables as lines for a shell or as a Kubernetes Secret."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,29 @@ import yaml
 
 
 def shell_lines(variables: Mapping[str, str]) -> str:
-    """`export` lines for a POSIX shell."""
+    """Returns `export` lines for a POSIX shell."""
     return "\n".join(f"export {name}={shell_quoted(value)}" for name, value in variables.items())
 
 
 def is_sourced(argv: Sequence[str]) -> bool:
-    """Whether a shell is to run what the command with these arguments prints."""
+    """Returns True if the caller asked for output that a shell evaluates."""
     return "--format=env" in argv or ("--format", "env") in pairwise(argv)
 
 
 def failing_line(exit_code: int) -> str:
-    """What fails in the shell that runs it: of a failed command it sees nothing else (D179)."""
+    """Returns a line that fails in the shell that evaluates it (D179).
+
+    `eval "$(...)"` of an empty output succeeds, so `set -e` would not stop a script whose command failed. The
+    line has no comment: an interactive zsh does not know them.
+    """
     return f"(exit {exit_code})"
 
 
 def kubernetes_secret(table: Mapping[str, Any], variables: Mapping[str, str]) -> str:
-    """A Secret whose keys are the variables, for `envFrom`.
+    """Returns a Secret whose keys are the variables, for `envFrom`.
 
-    Its name is the same for every token of a table. It ends with a digest, because names of apps and tables
-    may differ in characters that a Secret's name cannot have (D38).
+    The name is the same for every token of a table. It ends with a digest, because names of apps and tables
+    may differ only in characters that are not allowed in the name of a Secret (D38).
     """
     names = [table["org_id"], table["app_id"], table["env_id"], table["name"]]
     digest = sha256("/".join(names).encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""The entry point: arguments in, exit code out."""
+"""The entry point: takes arguments, returns an exit code."""
 
 import argparse
 import gc
@@ -16,7 +16,7 @@ from gateway import __version__
 from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
 from gateway.cli.calling import CommandFailed, Exit
-from gateway.cli.development import EXAMPLE, DevelopmentFile, what_to_export
+from gateway.cli.development import EXAMPLE, DevelopmentFile, shell_script
 from gateway.cli.formats import failing_line, is_sourced
 from gateway.cli.management import run_management
 from gateway.cli.usage import run_usage
@@ -32,7 +32,7 @@ log = logging.getLogger("kvs.lifecycle")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command."""
+    """Runs one command."""
     argv = sys.argv[1:] if argv is None else argv
     try:
         arguments = parse_arguments(argv, os.environ)
@@ -47,20 +47,25 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _explain(failure: CommandFailed, argv: list[str]) -> None:
-    """To people in several lines. The log of a server ends with one line that says why (D233)."""
+    """Prints the report: indented for people, as the last line of the log of a server (D233).
+
+    Kubernetes shows the last line of a failed container's log, so `kubectl describe pod` gives the reason.
+    """
     if argv[:1] == ["serve"] and not sys.stderr.isatty():
         configure_logging("info")
         log.critical("cannot start", extra={"fields": failure.report})
     else:
-        print(json.dumps(failure.report, indent=2), file=sys.stderr)
+        print(json.dumps(failure.report, indent=2, ensure_ascii=False), file=sys.stderr)
 
 
 def _print(output: str) -> None:
     try:
         print(output, end="" if output.endswith("\n") or not output else "\n", flush=True)
     except OSError as error:
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - so that nothing is flushed again at exit
-        raise CommandFailed(Exit.GENERAL, "cannot_write_output", message=error.strerror or "") from None
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - Python flushes it at exit
+        raise CommandFailed(
+            Exit.GENERAL, "cannot_write_output", f"cannot write the output: {error.strerror}"
+        ) from None
 
 
 def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
@@ -78,7 +83,7 @@ def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
             if arguments.print_config:
                 return EXAMPLE.read_text(encoding="utf-8")
             file = DevelopmentFile(port=arguments.port, is_signed=not arguments.unsigned)
-            _serve(file, what_to_export)
+            _serve(file, shell_script)
             return ""
         case "usage":
             return run_usage(arguments, environ)
@@ -91,8 +96,9 @@ def _checking(file: object) -> Iterator[None]:
     try:
         yield
     except InvalidConfiguration as error:
+        detail = "the configuration has mistakes: correct those under problems"
         raise CommandFailed(
-            Exit.INVALID, "invalid_configuration", config=str(file), problems=error.report
+            Exit.INVALID, "invalid_configuration", detail, config=str(file), problems=error.report
         ) from None
 
 
@@ -101,15 +107,15 @@ def _listening(settings: Settings, urls: Mapping[str, str]) -> str:
     return json.dumps({"listening": urls, **console})
 
 
-def _serve(file: ConfigurationFile, told: Callable[[Settings, Mapping[str, str]], str]) -> None:
-    """Run a replica until its end; `told` makes of settings and listeners what is printed at the start."""
-    gc.disable()  # until all is made that stays (D130)
+def _serve(file: ConfigurationFile, announcement: Callable[[Settings, Mapping[str, str]], str]) -> None:
+    """Runs a replica until its end; prints the `announcement` of settings and URLs when it listens."""
+    gc.disable()  # the replica enables it again once everything long-lived exists, and is frozen (D130)
     with _checking(file):
         settings = file.load()
     configure_logging(settings.logging.level)
 
     def announce(urls: Mapping[str, str]) -> None:
-        print(told(settings, urls), flush=True)
+        print(announcement(settings, urls), flush=True)
 
     async def run() -> dict[str, str]:
         app = await build_app(settings)
@@ -119,6 +125,7 @@ def _serve(file: ConfigurationFile, told: Callable[[Settings, Mapping[str, str]]
     try:
         never_ready = uvloop.run(run())
     except CannotListen as error:
-        raise CommandFailed(Exit.GENERAL, "cannot_listen", message=str(error)) from None
+        raise CommandFailed(Exit.GENERAL, "cannot_listen", f"cannot listen: {error}") from None
     if never_ready:
-        raise CommandFailed(Exit.NETWORK, "never_ready", dependencies=never_ready)
+        detail = "the replica ended before all of its dependencies answered: check those under dependencies"
+        raise CommandFailed(Exit.NETWORK, "never_ready", detail, dependencies=never_ready)

@@ -1,4 +1,4 @@
-"""Management commands: each is a call of the control listener, a few are two."""
+"""Management commands: most are one call of the control listener, a few are two or three."""
 
 import argparse
 import json
@@ -7,28 +7,27 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from gateway.cli.arguments import DEFAULT_URL
-from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.calling import CommandFailed, Exit, advise
+from gateway.cli.control_client import ControlClient
 from gateway.cli.formats import kubernetes_secret, shell_lines
-from gateway.cli.listener import ControlListener
-from gateway.cli.unknown import advise
 from gateway.domain.rules import DEFAULT_ENV
 
 _PER_PAGE = 1000
 _TABLES = "/services/kvs/tables"
 
 _Call = tuple[str, str, dict[str, Any] | None]
-"""Method, path and fields."""
+"""Method, path and fields of a request."""
 
 
 def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
-    """The command's output. Raises CommandFailed."""
-    listener = ControlListener(arguments.url or DEFAULT_URL, environ.get("KVS_CONTROL_TOKEN"))
+    """Runs a command and returns its output. Raises CommandFailed."""
+    client = ControlClient(arguments.url or DEFAULT_URL, environ.get("KVS_CONTROL_TOKEN"))
     try:
-        answer = _run(listener, arguments)
+        answer = _run(client, arguments)
     except CommandFailed as failure:
         advise(failure, arguments.command, arguments.action)
         if failure.exit_code is Exit.NETWORK and not arguments.url:
-            failure.report["message"] = f"{failure.report['message']}; KVS_CONTROL_URL is not set"
+            failure.report["detail"] = f"{failure.report['detail']} (KVS_CONTROL_URL is not set)"
         raise
     try:
         match getattr(arguments, "format", "json"):
@@ -39,56 +38,64 @@ def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) ->
             case _:
                 return json.dumps(answer, indent=2)
     except (AttributeError, KeyError, TypeError):
-        raise listener.unexpected() from None
+        raise client.unexpected() from None
 
 
-def _run(listener: ControlListener, arguments: argparse.Namespace) -> Any:
+def _run(client: ControlClient, arguments: argparse.Namespace) -> Any:
     match arguments.command, arguments.action:
         case "apps", "register":
-            return _register(listener, arguments)
+            return _register(client, arguments)
         case "tables", "create" if arguments.if_missing:
-            return _create_if_missing(listener, arguments)
+            return _create_if_missing(client, arguments)
         case "apps", _:
-            return listener.ask(*_app_call(arguments))
+            return client.call(*_app_call(arguments))
         case "tables", _:
-            return listener.ask(*_table_call(arguments))
+            return client.call(*_table_call(arguments))
         case "credentials", _:
-            return listener.ask("POST", "/v1/credentials", _credential_fields(arguments))
+            return client.call("POST", "/v1/credentials", _credential_fields(arguments))
         case "whoami", _:
-            return listener.ask("GET", "/v1/whoami")
+            return client.call("GET", "/v1/whoami")
         case _:
-            return listener.ask("GET", "/v1/orgs")
+            return client.call("GET", "/v1/orgs")
 
 
-def _register(listener: ControlListener, arguments: argparse.Namespace) -> Any:
-    """Of an app that exists only what is named is changed, even if it has only just come to exist (D177)."""
+def _register(client: ControlClient, arguments: argparse.Namespace) -> Any:
+    """Creates the app, or updates the given fields of an existing one (D177).
+
+    A PUT alone would reset fields that are not given. It is conditional: of two first registrations at the
+    same moment one loses, and updates its own fields afterwards.
+    """
     path, named = _app_path(arguments), _named(arguments, "type", "requests_per_minute", "max_tables")
     try:
-        return listener.ask("PATCH", path, named)
+        return client.call("PATCH", path, named)
     except CommandFailed as missing:
         if missing.report["error"] != "app_not_found":
             raise
     try:
-        return listener.ask("PUT", path, named, only_if_new=True)
+        return client.call("PUT", path, named, only_if_new=True)
     except CommandFailed as late:
         if late.report["error"] != "app_exists":
             raise
-    return listener.ask("PATCH", path, named)
+    return client.call("PATCH", path, named)
 
 
-def _create_if_missing(listener: ControlListener, arguments: argparse.Namespace) -> Any:
-    """What exists is shown without a token, and in a format that is made of its token not at all (D178)."""
+def _create_if_missing(client: ControlClient, arguments: argparse.Namespace) -> Any:
+    """Creates the table, or shows the existing one, without a token (D178).
+
+    A script may run this at every deployment, so it never replaces a token. The formats that contain the
+    token fail for an existing table: applied without it, they would remove a working token.
+    """
     try:
-        return listener.ask(*_table_call(arguments))
+        return client.call(*_table_call(arguments))
     except CommandFailed as failure:
         if failure.report["error"] != "table_exists":
             raise
-        failure.report["next"] = "tables rotate gives it a new token, and prints that"
+        failure.report["next"] = "`tables rotate` issues and prints a new token"
         if arguments.format != "json":
             raise
         conflict = failure
     try:
-        return {"table": listener.ask("GET", _table_path(arguments))}
+        return {"table": client.call("GET", _table_path(arguments))}
     except CommandFailed as failure:
         raise conflict if failure.exit_code is Exit.NOT_FOUND else failure from None
 
@@ -98,8 +105,8 @@ def _app_call(arguments: argparse.Namespace) -> _Call:
         case "set":
             named = _named(arguments, "type", "requests_per_minute", "max_tables")
             if not named:
-                message = "name what is to change: --type, --requests-per-minute, --max-tables"
-                raise CommandFailed(Exit.INVALID, "usage", message=message)
+                detail = "give at least one of --type, --requests-per-minute and --max-tables"
+                raise CommandFailed(Exit.INVALID, "usage", detail)
             return "PATCH", _app_path(arguments), named
         case "list":
             return "GET", f"/v1/orgs/{_quoted(arguments.org)}/apps?limit={_PER_PAGE}", None
@@ -137,7 +144,7 @@ def _credential_fields(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _named(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Those of the options that were given."""
+    """Returns the options that were given, by name."""
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 

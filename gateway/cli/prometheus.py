@@ -1,10 +1,10 @@
-"""Prometheus as the archive that usage is read from, over its HTTP API."""
+"""Prometheus as the archive that holds the usage, over its HTTP API."""
 
 import math
 from collections.abc import Iterator
 from functools import lru_cache
 from http.client import HTTPException
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request
 
@@ -12,11 +12,18 @@ import msgspec
 
 from gateway.billing.promql import equal, selector
 from gateway.billing.samples import COUNTERS, OUTCOME, TENANT, Labels, Series, TooManySamples
-from gateway.cli.calling import CommandFailed, Exit, authorization, base_address, call_directly
+from gateway.cli.calling import (
+    CommandFailed,
+    Exit,
+    authorization,
+    base_address,
+    call_directly,
+    unreachable,
+)
 from gateway.observability.catalogue import BUILD_INFO, START_TIME
 
 _TIMEOUT_SECONDS = 150.0
-"""Longer than Prometheus' own limit for a query, by default two minutes."""
+"""Longer than the query timeout of Prometheus, which is two minutes by default."""
 
 _ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -41,7 +48,7 @@ class _Error(msgspec.Struct):
 
 
 class PrometheusArchive:
-    """`matchers` narrow the counters down. All methods raise TooManySamples and CommandFailed."""
+    """Queries of usage; `matchers` select tenants. All methods raise TooManySamples and CommandFailed."""
 
     def __init__(self, url: str, token: str | None, matchers: str) -> None:
         self._url = url
@@ -54,7 +61,10 @@ class PrometheusArchive:
         return self._samples(selector(self._matchers), after_ms, until_ms)
 
     def starts(self, after_ms: int, until_ms: int) -> list[Series]:
-        """Those of gateways, told by their build info: all kinds of processes show a start time."""
+        """Returns the start times of gateways.
+
+        Every kind of process exposes a start time; only gateways expose the build info.
+        """
         shown = self._evaluate(f"count_over_time({BUILD_INFO.name}{_range(after_ms, until_ms)})", until_ms)
         gateways = {_labels(result.metric, but=("__name__", *BUILD_INFO.labels)) for result in shown}
         starts = self._samples(START_TIME.name, after_ms, until_ms)
@@ -66,7 +76,11 @@ class PrometheusArchive:
         return [_labels(each.metric) for each in self._evaluate(f"count without ({own}) ({shown})", until_ms)]
 
     def ends(self, target: Labels, after_ms: int, until_ms: int) -> list[Series] | None:
-        """By metric, as all functions but `last_over_time` drop its name, and answers are to be small."""
+        """Returns the first and last sample of each counter, or None if a counter was reset.
+
+        One query per metric: all functions but `last_over_time` drop the name of the metric, and answers stay
+        small.
+        """
         found: list[Series] = []
         for name in COUNTERS:
             counters = selector([*self._matchers, f'__name__="{name}"', *equal(target)])
@@ -99,7 +113,7 @@ class PrometheusArchive:
     def _series(self, results: list[_Result], after_ms: int) -> list[Series]:
         try:
             return list(_series(results, after_ms))
-        except (ValueError, OverflowError):  # values are text, and times may be infinite
+        except (ValueError, OverflowError):  # a value may be any text, and a time infinite
             raise self._unexpected() from None
 
     def _evaluate(self, expression: str, time_ms: int) -> list[_Result]:
@@ -113,30 +127,33 @@ class PrometheusArchive:
             return msgspec.json.decode(text, type=_QueryResponse).data.result
         except HTTPError as error:
             raise self._failure(error) from None
-        except (URLError, OSError) as error:
-            reason = getattr(error, "reason", error)
-            raise CommandFailed(Exit.NETWORK, "network", message=str(reason), url=self._url) from None
-        except (HTTPException, ValueError, RecursionError):  # by depth
+        except OSError as error:
+            raise unreachable(error, self._url, "Prometheus") from None
+        except (HTTPException, ValueError, RecursionError):  # RecursionError: JSON that is nested too deeply
             raise self._unexpected() from None
 
     def _failure(self, error: HTTPError) -> Exception:
         if error.code in (401, 403):
-            missing = {} if self._headers else {"message": "KVS_PROMETHEUS_TOKEN is not set"}
+            detail = (
+                "Prometheus refused the token in KVS_PROMETHEUS_TOKEN"
+                if self._headers
+                else "Prometheus requires a token, and KVS_PROMETHEUS_TOKEN is not set"
+            )
             return CommandFailed(
-                Exit.NOT_AUTHORIZED, "not_authorized", status=error.code, url=self._url, **missing
+                Exit.NOT_AUTHORIZED, "not_authorized", detail, status=error.code, url=self._url
             )
         try:
-            told = msgspec.json.decode(error.read(_ANSWER_BYTES), type=_Error)
+            refusal = msgspec.json.decode(error.read(_ANSWER_BYTES), type=_Error)
         except (HTTPException, OSError, ValueError, RecursionError):
             return self._unexpected(status=error.code)
-        if told.type == "timeout" or "too many samples" in told.error:
-            return TooManySamples(told.error)
-        exit_code = Exit.INVALID if told.type == "bad_data" else Exit.GENERAL
-        return CommandFailed(exit_code, "query_failed", message=told.error, status=error.code)
+        if refusal.type == "timeout" or "too many samples" in refusal.error:
+            return TooManySamples(refusal.error)
+        exit_code = Exit.INVALID if refusal.type == "bad_data" else Exit.GENERAL
+        return CommandFailed(exit_code, "query_failed", refusal.error, status=error.code)
 
-    def _unexpected(self, **details: object) -> CommandFailed:
-        message = "what answers there is not Prometheus"
-        return CommandFailed(Exit.GENERAL, "unexpected_answer", message=message, url=self._url, **details)
+    def _unexpected(self, **more: object) -> CommandFailed:
+        detail = "the server at this URL is not Prometheus: check the URL"
+        return CommandFailed(Exit.GENERAL, "unexpected_answer", detail, url=self._url, **more)
 
 
 def _range(after_ms: int, until_ms: int) -> str:
@@ -149,12 +166,12 @@ def _labels(metric: dict[str, str], but: tuple[str, ...] = ()) -> Labels:
 
 @lru_cache(maxsize=1_000_000)
 def _label(name: str, value: str) -> tuple[str, str]:
-    """One object for all series that have it: most come many times, and a ledger keeps all series."""
+    """Returns the same object for equal labels: most occur many times, and a ledger keeps all series."""
     return name, value
 
 
 def _series(results: list[_Result], after_ms: int) -> Iterator[Series]:
-    """Without the sample at the beginning of the range, which only Prometheus 2 gives, and without NaN."""
+    """Yields series without NaN, and without the sample that Prometheus 2 adds at the start of the range."""
     for result in results:
         values = result.values if result.value is None else [result.value]
         points = [(round(time * 1000), float(value)) for time, value in values]

@@ -1,4 +1,4 @@
-"""A server that answers the questions of `kvs-gateway usage` as Prometheus does, from given samples."""
+"""A server that answers the queries of `kvs-gateway usage` like Prometheus, from given samples."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def starts(*points: tuple[float, float], **labels: str) -> dict:
 
 
 class Answers:
-    """What the server says to each question: to a query, or always."""
+    """Answers of the server: computed from series, or always the same."""
 
     def __init__(self) -> None:
         self.counters: list[dict] = USED
@@ -42,7 +42,7 @@ class Answers:
         self.heads: list[bytes] = []
         self.queries: list[str] = []
         self.with_beginning = True
-        """Whether a range has the sample at its beginning: in Prometheus 2, not in 3."""
+        """True: a range includes the sample at its start, as in Prometheus 2; False: it does not, as in 3."""
 
     def to(self, head: bytes, body: bytes) -> tuple[int, bytes]:
         fields = parse_qs(body.decode())
@@ -72,7 +72,7 @@ class Answers:
         return []
 
     def _ends(self, function: str, fields: dict[str, list[str]]) -> list[dict]:
-        """Of the counters of a target, by the metric's name; of baselines, which name none, nothing."""
+        """Evaluates a function over the counters of a target; other selectors give nothing."""
         equal = dict(re.findall(r'(\w+)="([^"]*)"', fields["query"][0]))
         found = []
         for each in self._within(self.counters, fields):
@@ -98,7 +98,7 @@ class Answers:
 
 
 def _target(series: dict) -> dict[str, str]:
-    """What Prometheus added to the gateway's own labels."""
+    """Returns the labels that Prometheus added to those of the gateway."""
     own = {"__name__", *TENANT, "outcome"}
     return {name: value for name, value in series["metric"].items() if name not in own}
 

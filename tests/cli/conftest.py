@@ -1,4 +1,4 @@
-"""The command line, run inside the test against a gateway that runs there, too."""
+"""The command line, run inside the test process, alone or against a gateway of the same process."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ BLOG = ("--org", "acme", "--app", "blog")
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -28,7 +28,7 @@ class Result:
 
     @property
     def refusal(self) -> Any:
-        """The error without what explains it, which every refusal of the gateway has."""
+        """The error without its detail, which every refusal of the gateway has."""
         error = self.error
         assert error.pop("detail")
         return error
@@ -40,7 +40,7 @@ class Result:
 
 @pytest.fixture(autouse=True)
 def logging_as_before():
-    """`serve` sends the log of the process to standard error, where other commands explain failures."""
+    """Restores logging: `serve` sends the log to standard error, where other commands report errors."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -49,22 +49,29 @@ def logging_as_before():
 
 
 @pytest.fixture
-def run(gateway, capsys, monkeypatch):
-    """Run a command; its environment names the gateway and the control token."""
-    monkeypatch.setenv("KVS_CONTROL_URL", gateway.control)
+def command(capsys, monkeypatch):
+    """Runs a command with a control token, and without a gateway."""
+    monkeypatch.delenv("KVS_CONTROL_URL", raising=False)
     monkeypatch.setenv("KVS_CONTROL_TOKEN", CONTROL_TOKEN)
 
-    async def run(*arguments: str) -> Result:
+    async def command(*arguments: str) -> Result:
         capsys.readouterr()
         code = await asyncio.to_thread(main, list(arguments))
         captured = capsys.readouterr()
         return Result(code, captured.out, captured.err)
 
-    return run
+    return command
+
+
+@pytest.fixture
+def run(gateway, command, monkeypatch):
+    """Runs a command; its environment names the gateway and the control token."""
+    monkeypatch.setenv("KVS_CONTROL_URL", gateway.control)
+    return command
 
 
 @pytest.fixture
 async def blog(run):
-    """The command line, with the blog app registered."""
+    """Runs a command, after the app blog was registered."""
     await run("apps", "register", *BLOG, "--type", "api")
     return run

@@ -1,4 +1,4 @@
-"""`kvs-gateway dev`: a whole gateway without any file, and what to export to use it."""
+"""`kvs-gateway dev`: a whole gateway without a configuration file, and the shell lines to use it."""
 
 import json
 import os
@@ -22,16 +22,17 @@ TABLE = "SERVICE_KVS_TOKEN_SESSIONS"
 OF_THE_APP = {"SERVICE_KVS_URL", "SERVICE_KVS_REGION", TABLE}
 OF_THE_CALLER = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 OF_COMMANDS = {"KVS_CONTROL_URL", "KVS_CONTROL_TOKEN"}
+FOREIGN_TOKEN = "the-token-of-another-gateway"
 
 
-def started(folder: Path, *options: str):
-    """The process. Another one may be quicker to take the port: then it is started anew on another."""
+def start(folder: Path, *options: str):
+    """Starts the process; on another port if another process took this one first."""
     while True:
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", "dev", "--port", str(free_port()), *options],
                 cwd=folder,
-                env={**os.environ, "KVS_CONTROL_TOKEN": "the-token-of-production", "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "KVS_CONTROL_TOKEN": FOREIGN_TOKEN, "PYTHONPATH": str(ROOT)},
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -47,8 +48,8 @@ def started(folder: Path, *options: str):
 
 @contextmanager
 def running(folder: Path, *options: str):
-    """What the command prints, once the gateway listens."""
-    process, printed = started(folder, *options)
+    """Yields the output of the command once the gateway listens; ends it by Ctrl-C."""
+    process, printed = start(folder, *options)
     try:
         while "/v1/put" not in printed:
             line = process.stdout.readline()
@@ -64,9 +65,9 @@ def running(folder: Path, *options: str):
 
 
 def exported(printed: str) -> dict[str, str]:
-    """What a shell that runs the lines has beyond what it had."""
+    """Returns the variables that a shell has after it evaluated the lines, without those of every shell."""
     script = f"{printed}\nenv -0"
-    before = {"PATH": os.environ["PATH"], "AWS_SESSION_TOKEN": "of somebody else"}
+    before = {"PATH": os.environ["PATH"], "AWS_SESSION_TOKEN": "of-another-session"}
     done = subprocess.run(["/bin/sh", "-ec", script], env=before, capture_output=True, text=True, check=True)
     variables = dict(each.split("=", 1) for each in done.stdout.split("\0") if each)
     return {name: value for name, value in variables.items() if name not in ("PATH", "PWD", "_")}
@@ -86,69 +87,60 @@ def call(operation: str, variables: dict[str, str], **body: object) -> tuple[int
         return error.code, json.load(error)
 
 
-@pytest.mark.parametrize("options", [(), ("--unsigned",)])
-def test_who_exports_what_is_printed_can_put_and_get(tmp_path, options):
-    of_the_caller = {"AWS_SESSION_TOKEN"} if options else OF_THE_CALLER
-    with running(tmp_path, *options) as printed:
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return tmp_path_factory.mktemp("dev") / "log"
+
+
+@pytest.fixture(scope="module")
+def printed(log):
+    """The output of one gateway, which the tests of this file share."""
+    with running(log.parent) as printed:
+        yield printed
+
+
+def test_exported_variables_sign_a_put_and_a_get(printed):
+    variables = exported(printed)
+    assert variables.keys() == OF_THE_APP | OF_THE_CALLER | OF_COMMANDS
+    assert call("put", variables, key="k", value=1) == (200, {"ok": True})
+    assert call("get", variables, key="k")[1]["value"] == 1
+
+
+def test_unsigned_request_is_refused_without_the_option(printed):
+    variables = {name: value for name, value in exported(printed).items() if name not in OF_THE_CALLER}
+    assert call("get", variables, key="k")[0] == 403
+
+
+def test_unsigned_accepts_unsigned_requests(tmp_path):
+    with running(tmp_path, "--unsigned") as printed:
         variables = exported(printed)
-        assert variables.keys() == OF_THE_APP | of_the_caller | OF_COMMANDS
+        assert variables.keys() == OF_THE_APP | OF_COMMANDS | {"AWS_SESSION_TOKEN"}
         assert call("put", variables, key="k", value=1) == (200, {"ok": True})
-        assert call("get", variables, key="k")[1]["value"] == 1
 
 
-def test_who_exports_what_is_printed_can_manage(tmp_path):
-    with running(tmp_path) as printed:
-        variables = exported(printed)
-        created = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "gateway",
-                "apps",
-                "register",
-                "--org",
-                "o",
-                "--app",
-                "a",
-                "--type",
-                "api",
-            ],
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    assert json.loads(created.stdout)["app_id"] == "a"
+async def test_exported_variables_let_commands_manage_the_gateway(printed, command, monkeypatch):
+    for name, value in exported(printed).items():
+        monkeypatch.setenv(name, value)
+    created = await command("apps", "register", "--org", "o", "--app", "a", "--type", "api")
+    assert created.json["app_id"] == "a"
 
 
-def test_without_unsigned_a_signature_is_required(tmp_path):
-    with running(tmp_path) as printed:
-        variables = {name: value for name, value in exported(printed).items() if name not in OF_THE_CALLER}
-        assert call("get", variables, key="k")[0] == 403
+def test_secrets_of_the_environment_are_neither_used_nor_printed(printed, log):
+    assert FOREIGN_TOKEN not in printed + log.read_text()
 
 
-def test_secrets_of_the_environment_are_neither_used_nor_printed(tmp_path):
-    with running(tmp_path) as printed:
-        assert "production" not in printed + (tmp_path / "log").read_text()
+def test_console_url_is_printed(printed):
+    (url,) = [line.split()[-1] for line in printed.splitlines() if line.startswith("# Console:")]
+    with urlopen(url) as answer:
+        assert (answer.status, answer.headers.get_content_type()) == (200, "text/html")
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "x"])
-def test_a_port_that_is_none_is_4(port):
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", "dev", "--port", port], capture_output=True, check=False
-    )
-    assert (done.returncode, json.loads(done.stderr)["error"]) == (4, "usage")
+async def test_invalid_port_exits_4(command, port):
+    result = await command("dev", "--port", port)
+    assert (result.code, result.error["error"]) == (4, "usage")
 
 
-def test_the_configuration_that_it_runs_on_is_the_example_and_can_be_printed():
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", "dev", "--print-config"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == EXAMPLE.read_text() == (ROOT / "config.example.yaml").read_text()
-
-
-def test_the_address_of_the_console_is_printed(tmp_path):
-    with running(tmp_path) as printed:
-        (address,) = [line.split()[-1] for line in printed.splitlines() if line.startswith("# The console:")]
-        with urlopen(address) as answer:
-            assert (answer.status, answer.headers.get_content_type()) == (200, "text/html")
+async def test_print_config_prints_the_example_configuration(command):
+    result = await command("dev", "--print-config")
+    assert result.out == EXAMPLE.read_text() == (ROOT / "config.example.yaml").read_text()

@@ -1,4 +1,4 @@
-"""Errors are JSON on standard error, exit codes tell their kind."""
+"""Errors are JSON on standard error, with a detail for people; exit codes show their kind."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ import pytest
 from gateway.cli import management
 from gateway.directory.apps import changes
 from tests.cli.conftest import BLOG
-from tests.support.config import ROLE
+from tests.support.config import CONTROL_TOKEN, ROLE
 
 TABLE = (*BLOG, "--name", "posts")
 USAGE = [
@@ -69,7 +69,7 @@ MISSING = [
 
 @asynccontextmanager
 async def _server(answer: bytes):
-    """Answers every connection with these bytes."""
+    """Runs a server that answers every connection with these bytes."""
 
     async def answer_once(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
@@ -82,67 +82,68 @@ async def _server(answer: bytes):
 
 
 @pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
-async def test_a_usage_error_is_4(run, arguments):
-    result = await run(*arguments)
+async def test_mistake_in_arguments_exits_4_with_usage(command, arguments):
+    result = await command(*arguments)
     assert (result.code, result.out, result.error["error"]) == (4, "", "usage")
-    assert result.error["message"]
+    assert result.error["detail"]
     assert result.error["usage"].startswith("usage: kvs-gateway")
 
 
 @pytest.mark.parametrize(("arguments", "code"), INVALID, ids=str)
-async def test_what_the_control_plane_refuses_as_invalid_is_4(blog, arguments, code):
+async def test_invalid_request_exits_4(blog, arguments, code):
     result = await blog(*arguments)
     assert (result.code, result.out, result.error["error"]) == (4, "", code)
 
 
 @pytest.mark.parametrize(("arguments", "code"), MISSING, ids=str)
-async def test_what_does_not_exist_is_3(blog, arguments, code):
+async def test_missing_app_or_table_exits_3(blog, arguments, code):
     result = await blog(*arguments)
     assert (result.code, result.out, result.refusal) == (3, "", {"error": code, "status": 404})
 
 
-async def test_a_conflict_is_4(blog):
+async def test_conflict_exits_4(blog):
     await blog("tables", "create", *TABLE)
     result = await blog("tables", "create", *TABLE)
     assert (result.code, result.refusal) == (4, {"error": "table_exists", "status": 409})
 
 
-async def test_without_the_right_control_token_it_is_2(run, monkeypatch):
+async def test_wrong_control_token_exits_2(run, monkeypatch):
     monkeypatch.setenv("KVS_CONTROL_TOKEN", "wrong")
     result = await run("apps", "list", "--org", "acme")
     assert (result.code, result.error["error"], result.error["status"]) == (2, "invalid_token", 401)
 
 
 @pytest.mark.parametrize("token", [None, ""])
-async def test_a_control_token_that_is_not_set_is_2_and_names_the_variable(run, monkeypatch, token):
+async def test_missing_control_token_exits_2_and_names_the_variable(command, monkeypatch, token):
     monkeypatch.delenv("KVS_CONTROL_TOKEN")
     if token is not None:
         monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
-    result = await run("apps", "list", "--org", "acme")
-    message = "KVS_CONTROL_TOKEN is not set"
-    assert (result.code, result.error) == (2, {"error": "missing_token", "message": message})
+    result = await command("apps", "list", "--org", "acme")
+    detail = "KVS_CONTROL_TOKEN is not set: set it to a control token"
+    assert (result.code, result.error) == (2, {"error": "missing_token", "detail": detail})
 
 
-async def test_an_address_that_is_not_set_is_named_if_nobody_listens_at_the_default(run, monkeypatch):
-    monkeypatch.delenv("KVS_CONTROL_URL")
+async def test_error_at_the_default_url_names_the_variable_that_is_not_set(command, monkeypatch):
     monkeypatch.setattr(management, "DEFAULT_URL", "http://127.0.0.1:1")
-    result = await run("apps", "list", "--org", "acme")
+    result = await command("apps", "list", "--org", "acme")
     assert (result.code, result.error["url"]) == (5, "http://127.0.0.1:1")
-    assert "KVS_CONTROL_URL is not set" in result.error["message"]
+    assert "KVS_CONTROL_URL is not set" in result.error["detail"]
 
 
-async def test_a_store_that_is_down_is_1(run, gateway):
+async def test_store_outage_exits_1(run, gateway):
     gateway.faults.fail = {"*"}
     result = await run("apps", "show", *BLOG)
     assert (result.code, result.refusal) == (1, {"error": "auth_unavailable", "status": 503})
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
-async def test_a_control_listener_that_is_not_reached_is_5(run, url):
-    result = await run("apps", "list", "--org", "acme", "--url", url)
+async def test_unreachable_control_listener_exits_5(command, url):
+    result = await command("apps", "list", "--org", "acme", "--url", url)
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
     assert result.error["url"] == url
-    assert "KVS_CONTROL_URL" not in result.error["message"]
+    assert result.error["detail"].startswith(f"nothing listens at {url}: ")
+    assert "KVS_CONTROL_URL" not in result.error["detail"]
+    assert CONTROL_TOKEN not in result.err
 
 
 @pytest.mark.parametrize(
@@ -157,9 +158,10 @@ async def test_a_control_listener_that_is_not_reached_is_5(run, url):
         "http://a b",
     ],
 )
-async def test_an_address_that_is_none_is_4(run, url):
-    result = await run("apps", "list", "--org", "acme", "--url", url)
+async def test_malformed_url_exits_4(command, url):
+    result = await command("apps", "list", "--org", "acme", "--url", url)
     assert (result.code, result.error["error"]) == (4, "invalid_url")
+    assert repr(url) in result.error["detail"]
 
 
 @pytest.mark.parametrize(
@@ -170,23 +172,30 @@ async def test_an_address_that_is_none_is_4(run, url):
         b"HTTP/1.1 500 No\r\n\r\n<html>",
     ],
 )
-async def test_a_server_that_is_not_a_control_listener_is_1(run, answer):
+async def test_server_that_is_no_control_listener_exits_1(command, answer):
     async with _server(answer) as url:
-        result = await run("apps", "list", "--org", "acme", "--url", url)
-    assert (result.code, result.error["error"]) == (1, "unexpected_answer")
+        result = await command("apps", "list", "--org", "acme", "--url", url)
+    assert (result.code, result.error["error"], result.error["url"]) == (1, "unexpected_answer", url)
+    assert "not a control listener" in result.error["detail"]
 
 
-async def test_a_redirect_is_not_followed(run, gateway):
+async def test_data_listener_exits_3_and_the_next_step_is_to_check_the_url(run, gateway):
+    result = await run("whoami", "--url", gateway.data)
+    assert (result.code, result.error["error"]) == (3, "not_found")
+    assert result.error["next"] == f"check that {gateway.data} is the control listener"
+
+
+async def test_redirect_is_not_followed(run, gateway):
     answer = f"HTTP/1.1 302 Found\r\nLocation: {gateway.control}/v1/orgs/acme/apps\r\n\r\n"
     async with _server(answer.encode()) as url:
         result = await run("apps", "list", "--org", "acme", "--url", url)
-    assert (result.code, result.error) == (1, {"error": "unexpected_answer", "status": 302})
+    assert (result.code, result.refusal) == (1, {"error": "unexpected_answer", "status": 302, "url": url})
 
 
 @pytest.mark.parametrize("token", ["secret\r\nX-Other: 1", "secret token", "sécret"])
-async def test_a_control_token_that_no_header_carries_is_4_and_not_printed(run, monkeypatch, token):
+async def test_malformed_control_token_exits_4_and_is_not_printed(command, monkeypatch, token):
     monkeypatch.setenv("KVS_CONTROL_TOKEN", token)
-    result = await run("apps", "list", "--org", "acme")
+    result = await command("apps", "list", "--org", "acme")
     assert (result.code, result.error["error"]) == (4, "invalid_control_token")
     assert "cret" not in result.err
 
@@ -202,9 +211,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), UNKNOWN, ids=lambda each: str(each[:2]))
-async def test_a_change_that_may_have_been_applied_says_what_to_do(
-    gateway, blog, monkeypatch, arguments, said
+@pytest.mark.parametrize(("arguments", "step"), UNKNOWN, ids=lambda each: str(each[:2]))
+async def test_report_of_a_change_that_may_have_been_applied_has_the_next_step(
+    gateway, blog, monkeypatch, arguments, step
 ):
     await blog("tables", "create", *TABLE)
     monkeypatch.setattr(changes, "_FIND_OUT_SECONDS", 0)
@@ -212,10 +221,10 @@ async def test_a_change_that_may_have_been_applied_says_what_to_do(
     failed = await blog(*arguments)
     assert (failed.code, failed.error["error"]) == (1, "auth_unavailable")
     assert "not known" in failed.error["detail"]
-    assert said in failed.error["next"]
+    assert step in failed.error["next"]
 
 
-async def test_a_change_that_the_store_did_not_get_says_so_and_nothing_else(gateway, blog):
+async def test_report_of_a_change_that_was_not_applied_has_no_next_step(gateway, blog):
     gateway.faults.fail = {"*"}
     failed = await blog("apps", "suspend", *BLOG)
     assert "nothing was changed" in failed.error["detail"]

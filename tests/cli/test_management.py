@@ -1,4 +1,4 @@
-"""Each management command is one call of the control listener, JSON on standard output."""
+"""Management commands call the control listener and print JSON on standard output."""
 
 import datetime as dt
 
@@ -24,26 +24,24 @@ APP = {
 }
 
 
-async def test_registering_prints_the_app(run):
+async def test_register_prints_the_app(run):
     result = await run("apps", "register", *BLOG, "--type", "api")
     assert (result.code, result.json, result.err) == (0, APP, "")
 
 
-async def test_registering_takes_limits(run):
+async def test_register_accepts_limits(run):
     limits = ("--requests-per-minute", "60", "--max-tables", "1")
     result = await run("apps", "register", *BLOG, "--type", "sse", *limits)
     assert result.json == {**APP, "type": "sse", "requests_per_minute": 60, "max_tables": 1}
 
 
-async def test_registering_an_app_that_exists_changes_only_what_is_named(run):
+async def test_register_updates_only_the_given_fields_of_an_existing_app(run):
     limits = ("--requests-per-minute", "60", "--max-tables", "1")
     before = (await run("apps", "register", *BLOG, "--type", "api", *limits)).json
     assert (await run("apps", "register", *BLOG, "--type", "sse")).json == {**before, "type": "sse"}
 
 
-async def test_registering_an_app_that_another_registers_at_the_same_moment_changes_only_what_is_named(
-    run, gateway, monkeypatch
-):
+async def test_concurrent_register_updates_only_the_given_fields(run, gateway, monkeypatch):
     directory = gateway.app.control.directory
     register = directory.register
 
@@ -58,7 +56,7 @@ async def test_registering_an_app_that_another_registers_at_the_same_moment_chan
     assert result.json == {**APP, "requests_per_minute": 60, "max_tables": 7}
 
 
-async def test_registering_an_app_that_exists_takes_default_for_the_configured_limit(run):
+async def test_register_resets_a_limit_by_default(run):
     await run("apps", "register", *BLOG, "--type", "api", "--requests-per-minute", "60", "--max-tables", "1")
     again = await run("apps", "register", *BLOG, "--type", "api", "--requests-per-minute", "default")
     assert (again.json["requests_per_minute"], again.json["max_tables"]) == (600, 1)
@@ -73,95 +71,95 @@ async def test_registering_an_app_that_exists_takes_default_for_the_configured_l
         (("--max-tables", "default"), {"max_tables": 3}),
     ],
 )
-async def test_setting_changes_of_an_app_only_what_is_named(run, option, changed):
+async def test_set_updates_only_the_given_fields_of_an_app(run, option, changed):
     limits = ("--requests-per-minute", "60", "--max-tables", "1")
     before = (await run("apps", "register", *BLOG, "--type", "api", *limits)).json
     assert (await run("apps", "set", *BLOG, *option)).json == {**before, **changed}
 
 
-async def test_setting_nothing_says_what_can_be_set(blog):
+async def test_set_without_fields_exits_4_and_names_them(blog):
     result = await blog("apps", "set", *BLOG)
     assert (result.code, result.error["error"]) == (4, "usage")
-    assert "--requests-per-minute" in result.error["message"]
+    assert "--requests-per-minute" in result.error["detail"]
 
 
-async def test_listing_prints_the_organizations_apps(blog):
+async def test_list_prints_the_apps_of_an_organization(blog):
     result = await blog("apps", "list", "--org", "acme")
     assert [app["app_id"] for app in result.json] == ["blog", "shop"]
 
 
-async def test_listing_prints_more_apps_than_a_page_has(run, gateway):
+async def test_list_prints_the_apps_of_all_pages(run, gateway):
     for number in range(1001):
         await gateway.app.stores.records.swap(*stored_app(f"app{number:04d}"))
     listed = (await run("apps", "list", "--org", "acme")).json
     assert [app["app_id"] for app in listed] == [*(f"app{number:04d}" for number in range(1001)), "shop"]
 
 
-async def test_listing_prints_the_organizations(blog):
+async def test_list_prints_all_organizations(blog):
     await blog("apps", "register", "--org", "other", "--app", "a", "--type", "api")
     listed = (await blog("orgs", "list")).json
     assert listed == [{"id": "acme", "name": "acme"}, {"id": "other", "name": "other"}]
 
 
-async def test_whoami_prints_whose_token_it_is(run):
+async def test_whoami_prints_owner_and_permissions_of_the_token(run):
     shown = (await run("whoami")).json
     assert (shown["name"], shown["allow"]) == ("token-1", ["read", "tables", "apps", "credentials"])
 
 
-async def test_showing_prints_the_app(blog):
+async def test_show_prints_the_app(blog):
     assert (await blog("apps", "show", *BLOG)).json == APP
 
 
-async def test_suspending_and_resuming_print_the_app(blog):
+async def test_suspend_and_resume_print_the_app(blog):
     assert (await blog("apps", "suspend", *BLOG)).json["status"] == "inactive"
     assert (await blog("apps", "resume", *BLOG)).json["status"] == "active"
 
 
-async def test_removing_says_that_it_is_done(blog):
+async def test_remove_prints_done(blog):
     result = await blog("apps", "remove", *BLOG, "--yes")
     assert (result.code, result.json) == (0, {"done": True})
     assert (await blog("apps", "show", *BLOG)).code == 3
 
 
-async def test_the_environment_is_production_unless_it_is_named(blog):
+async def test_default_environment_is_production(blog):
     await blog("apps", "register", *BLOG, "--env", "test", "--type", "sse")
     assert (await blog("apps", "show", *BLOG, "--env", "test")).json["type"] == "sse"
     assert (await blog("apps", "show", *BLOG)).json["type"] == "api"
     assert (await blog("apps", "show", *BLOG, "--env", "production")).json["type"] == "api"
 
 
-async def test_creating_a_table_prints_its_token_and_variables(blog):
+async def test_create_prints_the_token_and_the_variables(blog):
     result = await blog("tables", "create", *BLOG, "--name", "posts", "--minute-limit", "60")
     assert set(result.json) == {"table", "token", "runtime"}
     assert result.json["table"]["minute_limit"] == 60
 
 
-async def test_listing_prints_the_tables(blog):
+async def test_list_prints_the_tables(blog):
     assert (await blog("tables", "list", *BLOG)).json == []
     await blog("tables", "create", *BLOG, "--name", "posts")
     assert [table["name"] for table in (await blog("tables", "list", *BLOG)).json] == ["posts"]
 
 
-async def test_showing_prints_the_table(blog):
+async def test_show_prints_the_table(blog):
     created = (await blog("tables", "create", *BLOG, "--name", "posts")).json
     assert (await blog("tables", "show", *BLOG, "--name", "posts")).json == created["table"]
 
 
-async def test_setting_changes_the_limit_of_a_table(blog):
+async def test_set_changes_the_limit_of_a_table(blog):
     created = (await blog("tables", "create", *BLOG, "--name", "posts")).json
     for limit, shown in (("5", 5), ("default", 600)):
         result = await blog("tables", "set", *BLOG, "--name", "posts", "--minute-limit", limit)
         assert result.json == {**created["table"], "minute_limit": shown}
 
 
-async def test_rotating_prints_a_new_token(blog, gateway):
+async def test_rotate_prints_a_new_token(blog, gateway):
     old = (await blog("tables", "create", *BLOG, "--name", "posts")).json["token"]
     new = (await blog("tables", "rotate", *BLOG, "--name", "posts")).json["token"]
     assert (await gateway.get("k", token=old)).status == 401
     assert (await gateway.get("k", token=new)).status == 200
 
 
-async def test_rotating_with_overlap_keeps_the_old_token_for_a_while(blog, gateway):
+async def test_rotate_with_overlap_keeps_the_old_token_valid_until_it_ends(blog, gateway):
     old = (await blog("tables", "create", *BLOG, "--name", "posts")).json["token"]
     await blog("tables", "rotate", *BLOG, "--name", "posts", "--overlap-seconds", "60")
     assert (await gateway.get("k", token=old)).status == 200
@@ -169,19 +167,19 @@ async def test_rotating_with_overlap_keeps_the_old_token_for_a_while(blog, gatew
     assert (await gateway.get("k", token=old)).status == 401
 
 
-async def test_deleting_a_table_says_that_it_is_done(blog):
+async def test_delete_prints_done(blog):
     await blog("tables", "create", *BLOG, "--name", "posts")
     result = await blog("tables", "delete", *BLOG, "--name", "posts", "--yes")
     assert (result.code, result.json) == (0, {"done": True})
     assert (await blog("tables", "list", *BLOG)).json == []
 
 
-async def test_credentials_live_for_an_hour(run, gateway):
+async def test_credentials_expire_after_an_hour_by_default(run, gateway):
     issued = (await run("credentials", "issue", "--role", ROLE)).json
     assert dt.datetime.fromisoformat(issued["Expiration"]) == _in_seconds(gateway, 3600)
 
 
-async def test_credentials_live_as_long_as_asked(run, gateway):
+async def test_credentials_expire_after_the_given_ttl(run, gateway):
     issued = (await run("credentials", "issue", "--role", ROLE, "--ttl", "900")).json
     assert dt.datetime.fromisoformat(issued["Expiration"]) == _in_seconds(gateway, 900)
 
@@ -193,24 +191,24 @@ async def test_credentials_can_be_bound_to_an_app_environment(run, gateway, app,
     assert (await gateway.get("k", signer=signer)).status == status
 
 
-async def test_the_option_url_wins_over_the_variable(run, gateway, monkeypatch):
+async def test_url_option_overrides_the_variable(run, gateway, monkeypatch):
     monkeypatch.setenv("KVS_CONTROL_URL", "http://127.0.0.1:1")
     result = await run("apps", "list", "--org", "acme", "--url", gateway.control + "/")
     assert result.code == 0
 
 
-async def test_a_control_token_with_a_line_break_at_its_end_is_taken_without_it(run, monkeypatch):
+async def test_line_break_after_the_control_token_is_ignored(run, monkeypatch):
     monkeypatch.setenv("KVS_CONTROL_TOKEN", "test-control-token\n")
     assert (await run("apps", "list", "--org", "acme")).code == 0
 
 
-async def test_the_control_token_is_not_sent_through_a_proxy(run, monkeypatch):
+async def test_proxy_variables_are_ignored(run, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert (await run("apps", "list", "--org", "acme")).code == 0
 
 
 def stored_app(app: str) -> tuple[str, bytes, None]:
-    """Name, document and former version of a record: registering so many would take long."""
+    """Returns name, document and previous version of a record: registering a thousand apps takes long."""
     record = AppRecord(environment=Environment("acme", app, "production"), type="api", active=True)
     return app_name(record.environment), encode(record), None
 

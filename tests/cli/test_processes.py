@@ -1,4 +1,4 @@
-"""The command as a shell runs it."""
+"""Commands as a shell runs them: version, check, serve, help, and output that cannot be written."""
 
 import json
 import os
@@ -13,8 +13,9 @@ import pytest
 
 from gateway import __version__
 from gateway.cli.arguments import parse_arguments
+from gateway.cli.main import main
 from gateway.cli.parsers import Parser
-from tests.support.config import BASE, CONTROL_TOKEN, merged
+from tests.support.config import BASE, merged
 from tests.support.process import GatewayProcess
 from tests.support.stopwatch import PATIENCE_SECONDS
 
@@ -34,24 +35,31 @@ def _run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("argument", ["version", "--version"])
-def test_version_prints_the_version(argument):
-    done = _run(argument)
+def test_version_is_printed_as_json():
+    done = _run("version")
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {"version": __version__}, "")
 
 
-def test_checking_a_good_file_says_ok():
-    done = _run("check", "--config", str(CONFIG / "good" / "everything.yaml"))
-    assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {"ok": True}, "")
+def test_output_that_cannot_be_written_exits_1_with_json():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", "version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    error = json.loads(done.stderr)
+    assert error == {
+        "error": "cannot_write_output",
+        "detail": "cannot write the output: No space left on device",
+    }
 
 
-@pytest.mark.parametrize("command", ["check", "serve"])
-def test_a_bad_file_is_reported_with_all_paths_and_exit_4(command):
-    file = str(CONFIG / "bad" / "region_and_others_are_wrong_together.yaml")
-    done = _run(command, "--config", file)
-    report = json.loads(done.stderr)
-    assert (done.returncode, done.stdout) == (4, "")
+def _check_report(report: dict, file: str) -> None:
     assert (report["error"], report["config"]) == ("invalid_configuration", file)
+    assert report["detail"]
     assert [problem["path"] for problem in report["problems"]] == [
         "apps[0].tables[0]",
         "edge.head_seconds",
@@ -62,42 +70,70 @@ def test_a_bad_file_is_reported_with_all_paths_and_exit_4(command):
     assert all(problem["problem"] for problem in report["problems"])
 
 
-def test_a_file_that_does_not_exist_is_exit_4(tmp_path):
-    done = _run("check", "--config", str(tmp_path / "nowhere.yaml"))
-    assert done.returncode == 4
-    assert json.loads(done.stderr)["problems"] == [{"path": "(file)", "problem": "cannot be read"}]
+BAD = str(CONFIG / "bad" / "region_and_others_are_wrong_together.yaml")
 
 
-def test_a_file_is_checked_in_its_environment(tmp_path):
+async def test_check_reports_all_mistakes_of_a_file_and_exits_4(command):
+    result = await command("check", "--config", BAD)
+    assert (result.code, result.out) == (4, "")
+    _check_report(result.error, BAD)
+
+
+def test_serve_reports_all_mistakes_of_a_file_and_exits_4():
+    done = _run("serve", "--config", BAD)
+    assert (done.returncode, done.stdout) == (4, "")
+    _check_report(json.loads(done.stderr), BAD)
+
+
+async def test_check_of_a_good_file_prints_ok(command):
+    result = await command("check", "--config", str(CONFIG / "good" / "everything.yaml"))
+    assert (result.code, result.json, result.err) == (0, {"ok": True}, "")
+
+
+async def test_check_of_a_missing_file_exits_4(command, tmp_path):
+    result = await command("check", "--config", str(tmp_path / "nowhere.yaml"))
+    assert result.code == 4
+    assert [problem["path"] for problem in result.error["problems"]] == ["(file)"]
+
+
+async def test_check_reads_variables_of_its_environment(command, tmp_path, monkeypatch):
     file = tmp_path / "config.yaml"
     file.write_text('region: "${KVS_TEST_REGION}"\n')
-    assert _run("check", "--config", str(file)).returncode == 4
-    assert _run("check", "--config", str(file), KVS_TEST_REGION="eu-west-1").returncode == 0
+    assert (await command("check", "--config", str(file))).code == 4
+    monkeypatch.setenv("KVS_TEST_REGION", "eu-west-1")
+    assert (await command("check", "--config", str(file))).code == 0
 
 
-def test_a_gateway_is_managed_from_a_shell(tmp_path):
+async def test_check_without_files_accepts_missing_secret_files(command, tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text('region: x\ncontrol: {tokens: ["file:/nowhere/token"]}\n')
+    assert (await command("check", "--config", str(file))).code == 4
+    result = await command("check", "--config", str(file), "--without-files")
+    assert (result.code, result.json) == (0, {"ok": True})
+
+
+async def test_serve_prints_its_console_url_and_commands_manage_it(command, monkeypatch, tmp_path):
     with GatewayProcess(BASE, tmp_path) as gateway:
-        environ = {"KVS_CONTROL_URL": gateway.urls["control"], "KVS_CONTROL_TOKEN": CONTROL_TOKEN}
-        registered = _run("apps", "register", "--org", "acme", "--app", "blog", "--type", "api", **environ)
-        refused = _run("apps", "list", "--org", "acme", **{**environ, "KVS_CONTROL_TOKEN": "wrong"})
-    assert (registered.returncode, json.loads(registered.stdout)["app_id"]) == (0, "blog")
-    assert (refused.returncode, refused.stdout, json.loads(refused.stderr)["error"]) == (
-        2,
-        "",
-        "invalid_token",
-    )
+        assert gateway.printed["console"] == gateway.urls["control"] + "/console/"
+        monkeypatch.setenv("KVS_CONTROL_URL", gateway.urls["control"])
+        registered = await command("apps", "register", "--org", "acme", "--app", "blog", "--type", "api")
+    assert (registered.code, registered.json["app_id"]) == (0, "blog")
 
 
-def test_nobody_at_the_other_end_is_exit_5():
-    done = _run("apps", "list", "--org", "acme", "--url", "http://127.0.0.1:1", KVS_CONTROL_TOKEN="secret")
-    assert (done.returncode, json.loads(done.stderr)["error"]) == (5, "network")
-    assert "secret" not in done.stderr
+def test_serve_prints_no_console_url_if_the_console_is_disabled(tmp_path):
+    with GatewayProcess(merged(BASE, {"console": {"enabled": False}}), tmp_path) as gateway:
+        assert "console" not in gateway.printed
 
 
-def test_help_is_printed_and_is_no_error():
-    done = _run("tables", "create", "--help")
-    assert done.returncode == 0
-    assert "--minute-limit" in done.stdout
+def _help(capsys, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_of_a_command_lists_its_options(capsys):
+    assert "--minute-limit" in _help(capsys, "tables", "create")
 
 
 def _commands(parser: ArgumentParser, *words: str) -> Iterator[str]:
@@ -109,46 +145,38 @@ def _commands(parser: ArgumentParser, *words: str) -> Iterator[str]:
             yield from _commands(below, *words, word)
 
 
-def test_help_lists_every_command_with_one_line(monkeypatch):
+@pytest.fixture
+def parser(monkeypatch) -> Parser:
     parsers = []
-    monkeypatch.setattr(Parser, "parse_args", lambda parser, _: parsers.append(parser))
-    parse_arguments([], {})
-    commands = [*_commands(parsers[0])]
+    with monkeypatch.context() as patch:
+        patch.setattr(Parser, "parse_args", lambda parser, _: parsers.append(parser))
+        parse_arguments([], {})
+    return parsers[0]
+
+
+def test_help_lists_every_command_with_one_line(parser, capsys):
+    commands = [*_commands(parser)]
     assert {"serve", "orgs list", "apps register", "tables set", "credentials issue"} <= {*commands}
-    lines = _run("--help").stdout.splitlines()
+    lines = _help(capsys).splitlines()
     for command in commands:
         (line,) = [line for line in lines if re.match(rf"  {command}  +\w+", line)]
         assert len(line) <= 110
 
 
-def test_help_of_a_group_lists_its_commands():
-    assert "apps suspend" in _run("apps", "--help").stdout
-    assert "tables show" not in _run("apps", "--help").stdout
+def _options(parser: ArgumentParser) -> Iterator[tuple[str, str | None]]:
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            for below in action.choices.values():
+                yield from _options(below)
+        else:
+            yield f"{parser.prog} {'/'.join(action.option_strings)}", action.help
 
 
-def test_an_output_that_cannot_be_written_is_exit_1_with_json():
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "gateway", "version"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert json.loads(done.stderr)["error"] == "cannot_write_output"
+def test_every_option_has_a_help_text(parser):
+    assert [name for name, text in _options(parser) if not text] == []
 
 
-def test_a_file_is_checked_without_the_secrets_that_it_names(tmp_path):
-    file = tmp_path / "config.yaml"
-    file.write_text('region: x\ncontrol: {tokens: ["file:/nowhere/token"]}\n')
-    assert _run("check", "--config", str(file)).returncode == 4
-    done = _run("check", "--config", str(file), "--without-files")
-    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
-
-
-@pytest.mark.parametrize("is_enabled", [True, False])
-def test_serve_prints_the_address_of_the_console_if_there_is_one(tmp_path, is_enabled):
-    with GatewayProcess(merged(BASE, {"console": {"enabled": is_enabled}}), tmp_path) as process:
-        address = process.urls["control"] + "/console/"
-        assert process.printed.get("console") == (address if is_enabled else None)
+def test_help_of_a_group_lists_its_commands(capsys):
+    text = _help(capsys, "apps")
+    assert "apps suspend" in text
+    assert "tables show" not in text

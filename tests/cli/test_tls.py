@@ -1,4 +1,4 @@
-"""Commands over TLS: the certificate of the control listener has to be one that the system trusts."""
+"""Commands over TLS trust the authorities of the system or of SSL_CERT_FILE."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tests.support.gateway import run_gateway
 
 
 @pytest.mark.parametrize(("is_trusted", "code"), [(True, 0), (False, 5)])
-async def test_a_command_trusts_the_authorities_of_ssl_cert_file(
+async def test_commands_trust_the_authorities_of_ssl_cert_file(
     tmp_path, monkeypatch, capsys, is_trusted, code
 ):
     authority = trustme.CA()
@@ -26,4 +26,5 @@ async def test_a_command_trusts_the_authorities_of_ssl_cert_file(
         assert await asyncio.to_thread(main, ["whoami", "--url", gateway.control]) == code
     printed = capsys.readouterr()
     assert CONTROL_TOKEN not in printed.out + printed.err
-    assert json.loads(printed.out or printed.err).get("name" if is_trusted else "error")
+    shown = json.loads(printed.out or printed.err)
+    assert shown["name"] if is_trusted else "set SSL_CERT_FILE" in shown["detail"]

@@ -1,4 +1,4 @@
-"""`kvs-gateway usage` on a server that answers as Prometheus does: output, questions, errors, exit codes."""
+"""`kvs-gateway usage` on a server that answers like Prometheus: output, queries, errors, exit codes."""
 
 import csv
 import io
@@ -25,14 +25,14 @@ async def server():
 
 
 @pytest.fixture
-def usage(run, server):
+def usage(command, server):
     async def usage(*arguments: str):
-        return await run("usage", "--prometheus", server.url, *PERIOD, *arguments)
+        return await command("usage", "--prometheus", server.url, *PERIOD, *arguments)
 
     return usage
 
 
-async def test_json_has_the_question_the_rows_and_the_warnings(usage):
+async def test_json_has_the_query_the_rows_and_the_warnings(usage):
     result = await usage()
     assert (result.code, result.err) == (0, "")
     row = {
@@ -64,9 +64,9 @@ async def test_csv_has_a_header_and_the_same_columns(usage, server):
 
 
 @pytest.mark.parametrize("with_beginning", [True, False], ids=["Prometheus 2", "Prometheus 3"])
-async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_beginning):
+async def test_sample_on_the_border_of_two_ranges_is_read_once(usage, server, with_beginning):
     server.with_beginning = with_beginning
-    between = 2_700  # a range in which a counter falls is halved
+    between = 2_700  # the border of two ranges: one with a counter reset is halved
     server.counters = [counter("requests", (between, "5"), outcome="ok")]
     (row,) = (await usage("--to", "2026-11-01T02:00:00Z")).json["rows"]
     assert row["requests"] == 5
@@ -78,7 +78,7 @@ async def test_a_sample_between_two_ranges_is_read_once(usage, server, with_begi
 
 
 @pytest.mark.parametrize(("known", "requests"), [(TARGET, 1 + 6), ({"instance": "another"}, 1)])
-async def test_a_restart_shows_by_the_start_time_of_a_gateway(usage, server, known, requests):
+async def test_restart_is_recognized_by_the_start_time_of_a_gateway(usage, server, known, requests):
     server.counters = [counter("requests", (-10, "5"), (60, "6"), (120, "6"), outcome="ok")]
     server.starts = [starts((-10, -9_000), (60, -9_000), (120, 90))]
     server.gateway = known
@@ -86,7 +86,7 @@ async def test_a_restart_shows_by_the_start_time_of_a_gateway(usage, server, kno
     assert row["requests"] == requests
 
 
-async def test_a_process_that_is_scraped_under_two_names_is_a_warning(usage, server):
+async def test_process_scraped_under_two_names_is_a_warning(usage, server):
     names = {"endpoint": "a"}, {"endpoint": "b"}
     server.counters = [counter("requests", (60, "6"), **name, outcome="ok") for name in names]
     server.starts = [starts((60, -60))]
@@ -95,70 +95,70 @@ async def test_a_process_that_is_scraped_under_two_names_is_a_warning(usage, ser
     assert warning["targets"] == [[{**TARGET, **name} for name in names]]
 
 
-async def test_https_is_spoken_with_whom_the_system_trusts(run, monkeypatch, tmp_path):
+async def test_https_requires_a_trusted_certificate(command, monkeypatch, tmp_path):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(tls)
     async with answering(tls) as server:
-        refused = await run("usage", "--prometheus", server.url, *PERIOD)
+        refused = await command("usage", "--prometheus", server.url, *PERIOD)
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-        trusted = await run("usage", "--prometheus", server.url, *PERIOD)
+        trusted = await command("usage", "--prometheus", server.url, *PERIOD)
     assert (refused.code, trusted.code) == (5, 0)
 
 
-async def test_rows_come_in_the_order_of_their_labels(usage, server):
+async def test_rows_are_sorted_by_their_labels(usage, server):
     server.counters = [counter("requests", (60, "1"), org=org, outcome="ok") for org in ("b", "c", "a")]
     assert [row["org"] for row in (await usage()).json["rows"]] == ["a", "b", "c"]
 
 
-async def test_an_outcome_of_another_version_has_a_column_of_its_own(usage, server):
+async def test_unknown_outcome_of_another_version_has_its_own_column(usage, server):
     server.counters = [counter("requests", (60, "3"), outcome="deferred")]
     (row,) = (await usage()).json["rows"]
     assert (row["requests"], row["deferred"], row["ok"]) == (3, 3, 0)
 
 
-async def test_what_no_tenant_can_be_billed_for_is_a_warning(usage, server):
+async def test_usage_without_a_tenant_is_a_warning(usage, server):
     server.counters = [*USED, counter("requests", (60, "4"), **OTHER, outcome="ok")]
     (warning,) = (await usage()).json["warnings"]
     assert (warning["warning"], warning["requests"]) == ("other", 4)
 
 
-async def test_with_csv_warnings_are_json_on_standard_error(usage, server):
+async def test_csv_prints_warnings_as_json_on_standard_error(usage, server):
     server.counters = []
     result = await usage("--format", "csv")
     assert result.out.startswith("org,app,env,table,operation,requests,ok,")
     assert [warning["warning"] for warning in result.error["warnings"]] == ["no_samples"]
 
 
-async def test_how_far_reading_is_comes_on_standard_error(usage, monkeypatch):
-    monkeypatch.setattr(usage_command, "_TOLD_EVERY_SECONDS", 0)
+async def test_progress_is_reported_on_standard_error(usage, monkeypatch):
+    monkeypatch.setattr(usage_command, "_PROGRESS_SECONDS", 0)
     result = await usage("--to", "2026-11-03T00:00:00Z")
-    told = [json.loads(line) for line in result.err.splitlines()]
-    assert [each["share"] for each in told] == sorted(each["share"] for each in told)
-    assert told[-1] == {"read_until": "2026-11-03T00:00:00.000Z", "share": 1.0}
+    reports = [json.loads(line) for line in result.err.splitlines()]
+    assert [each["share"] for each in reports] == sorted(each["share"] for each in reports)
+    assert reports[-1] == {"read_until": "2026-11-03T00:00:00.000Z", "share": 1.0}
 
 
-async def test_a_period_that_is_not_over_is_a_warning(usage):
+async def test_period_that_is_not_over_is_a_warning(usage):
     begin = datetime.now(UTC) - timedelta(minutes=1)
     result = await usage("--from", begin.isoformat(), "--to", "2999-01-01")
     assert "not_over" in [warning["warning"] for warning in result.json["warnings"]]
 
 
 @pytest.mark.parametrize("matchers", ['org="acme"', '{org="acme"}', ' { org="acme", } '])
-async def test_matchers_narrow_the_counters_down(usage, server, matchers):
+async def test_matchers_restrict_the_counters(usage, server, matchers):
     assert (await usage("--match", matchers)).code == 0
     assert all('org="acme"' in query for query in server.queries if query.startswith("{"))
 
 
-async def test_no_matcher_takes_the_range_from_a_query(usage, server):
+async def test_matcher_cannot_remove_the_range_of_a_query(usage, server):
     assert (await usage("--match", 'org="acme"}[5m] #')).code == 0
     of_counters = [query for query in server.queries if 'org="acme"' in query]
     assert of_counters
     assert all(re.match(r"\}\[\d+ms\]", query.splitlines()[-1]) for query in of_counters)
 
 
-async def test_the_token_is_sent_and_never_printed(usage, server, monkeypatch):
+async def test_token_is_sent_and_never_printed(usage, server, monkeypatch):
     monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "secret")
     server.always = (500, b"secret")
     result = await usage()
@@ -166,12 +166,12 @@ async def test_the_token_is_sent_and_never_printed(usage, server, monkeypatch):
     assert "secret" not in result.err
 
 
-async def test_without_a_token_none_is_sent(usage, server):
+async def test_no_authorization_is_sent_without_a_token(usage, server):
     await usage()
     assert not any(b"Authorization" in head for head in server.heads)
 
 
-async def test_a_token_that_no_header_carries_is_4(usage, monkeypatch):
+async def test_malformed_token_exits_4_and_is_not_printed(usage, monkeypatch):
     monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "secret\r\nX: 1")
     result = await usage()
     assert (result.code, result.error["error"]) == (4, "invalid_prometheus_token")
@@ -193,52 +193,53 @@ async def test_a_token_that_no_header_carries_is_4(usage, monkeypatch):
     ],
     ids=" ".join,
 )
-async def test_an_argument_that_is_none_is_4(usage, arguments):
+async def test_malformed_argument_exits_4(usage, arguments):
     result = await usage(*arguments)
     assert (result.code, result.error["error"]) == (4, "usage")
 
 
-async def test_a_period_that_ends_before_it_begins_is_4(usage):
+async def test_period_that_ends_before_its_start_exits_4(usage):
     result = await usage("--to", "2026-11-01")
     assert (result.code, result.error["error"]) == (4, "invalid_period")
 
 
-async def test_an_address_that_is_none_is_4(run):
-    result = await run("usage", "--prometheus", "ftp://x", *PERIOD)
+async def test_malformed_url_exits_4(command):
+    result = await command("usage", "--prometheus", "ftp://x", *PERIOD)
     assert (result.code, result.error["error"]) == (4, "invalid_url")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
-async def test_a_prometheus_that_is_not_reached_is_5(run, url):
-    result = await run("usage", "--prometheus", url, *PERIOD)
+async def test_unreachable_prometheus_exits_5(command, url):
+    result = await command("usage", "--prometheus", url, *PERIOD)
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
+    assert result.error["detail"].startswith(f"nothing listens at {url}: ")
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_without_the_right_token_it_is_2(usage, server, monkeypatch, status):
+async def test_wrong_token_exits_2(usage, server, monkeypatch, status):
     server.always = (status, b"no")
     monkeypatch.setenv("KVS_PROMETHEUS_TOKEN", "wrong")
     result = await usage()
     assert (result.code, result.error["error"], result.error["status"]) == (2, "not_authorized", status)
-    assert "message" not in result.error
+    assert result.error["detail"] == "Prometheus refused the token in KVS_PROMETHEUS_TOKEN"
 
 
-async def test_a_token_that_is_not_set_is_named_where_one_is_asked_for(usage, server, monkeypatch):
+async def test_error_names_the_variable_of_a_missing_token(usage, server, monkeypatch):
     server.always = (401, b"no")
     monkeypatch.delenv("KVS_PROMETHEUS_TOKEN", raising=False)
-    assert (await usage()).error["message"] == "KVS_PROMETHEUS_TOKEN is not set"
+    assert "KVS_PROMETHEUS_TOKEN is not set" in (await usage()).error["detail"]
 
 
 @pytest.mark.parametrize(
     ("kind", "code"), [("bad_data", 4), ("execution", 1), ("internal", 1), ("unavailable", 1)]
 )
-async def test_what_prometheus_refuses_is_told_in_its_words(usage, server, kind, code):
+async def test_refusal_by_prometheus_is_shown_in_its_words(usage, server, kind, code):
     server.always = (422, json.dumps({"status": "error", "errorType": kind, "error": "no way"}).encode())
     result = await usage()
-    assert (result.code, result.error["error"], result.error["message"]) == (code, "query_failed", "no way")
+    assert (result.code, result.error["error"], result.error["detail"]) == (code, "query_failed", "no way")
 
 
-async def test_too_much_even_for_a_second_is_1(usage, server):
+async def test_too_many_samples_in_one_second_exits_1(usage, server):
     message = "query processing would load too many samples into memory in query execution"
     server.always = (422, json.dumps({"errorType": "execution", "error": message}).encode())
     result = await usage()
@@ -264,14 +265,14 @@ ANSWERS_OF_OTHERS = {
 
 
 @pytest.mark.parametrize("answer", ANSWERS_OF_OTHERS.values(), ids=ANSWERS_OF_OTHERS)
-async def test_a_server_that_is_not_prometheus_is_1(usage, server, answer):
+async def test_server_that_is_not_prometheus_exits_1(usage, server, answer):
     server.always = answer
     result = await usage()
     assert (result.code, result.out, result.error["error"]) == (1, "", "unexpected_answer")
 
 
-async def test_the_command_of_the_document_is_one(server, run):
+async def test_documented_command_works(server, command):
     text = (ROOT / "docs" / "billing.md").read_text()
     (written,) = re.findall(r"^kvs-gateway (usage .*?)(?: >.*)?$", text, re.MULTILINE)
-    result = await run(*shlex.split(written.replace("http://prometheus:9090", server.url)))
+    result = await command(*shlex.split(written.replace("http://prometheus:9090", server.url)))
     assert (result.code, result.out.splitlines()[0][:25]) == (0, "org,app,env,table,operati")
