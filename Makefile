@@ -137,7 +137,7 @@ kustomize: $(VENV)/.dev
 helm: $(VENV)/.dev
 	@command -v helm >/dev/null || test -x $(BIN)/helm || sh tests/support/helm/install.sh $(BIN)
 
-# The schema of the configuration, from the settings, and the table of values.
+# The schema of the chart's values, from the gateway's settings.
 chart: $(VENV)/.dev
 	$(BIN)/python -m tests.project.chart
 

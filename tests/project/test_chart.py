@@ -1,4 +1,4 @@
-"""What of the chart is written by `make chart` is as it was written, and it knows what the gateway knows."""
+"""The schema of the chart is as `make chart` writes it, and knows what the gateway knows."""
 
 import json
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.project.chart import table, values_schema
+from tests.project.chart import values, values_schema
 from tests.project.chart.configuration import SECRETS, schema_of_configuration
 from tests.support.repository import ROOT
 
@@ -46,13 +46,13 @@ def test_the_schema_of_the_configuration_is_that_of_the_settings():
     assert values_schema.FILE.read_text() == values_schema.current()
 
 
-def test_the_table_of_values_is_that_of_the_file():
-    assert table.FILE.read_text() == table.current()
+def test_every_value_is_explained_by_a_comment():
+    assert values.unexplained() == []
 
 
 def test_the_schema_knows_every_value_and_no_other():
     schema = json.loads(values_schema.FILE.read_text())
-    assert list(_names(yaml.safe_load(table.VALUES.read_text()), schema)) == []
+    assert list(_names(yaml.safe_load(values.FILE.read_text()), schema)) == []
 
 
 def _names(values, schema, path=""):

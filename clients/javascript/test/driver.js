@@ -1,4 +1,4 @@
-/** The driver of the shared scenarios: one JSON object per line in, one per line out (clients/README.md). */
+/** The driver of the shared scenarios: one JSON object per line in, one per line out (clients/scenarios.yaml). */
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

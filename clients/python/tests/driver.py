@@ -1,4 +1,4 @@
-"""Drives this client through the scenarios of all clients: JSON lines in and out (`clients/README.md`)."""
+"""Drives this client through the scenarios of all clients: JSON lines, as `clients/scenarios.yaml` says."""
 
 import asyncio
 import base64

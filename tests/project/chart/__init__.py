@@ -1,8 +1,8 @@
-"""What of the Helm chart is written by `make chart`: `python -m tests.project.chart`.
+"""The written part of the Helm chart, by `make chart`: `python -m tests.project.chart`.
 
 configuration    the schema of `config`, from the gateway's settings
 values_schema    that schema in its place in values.schema.json
-table            the table of values in its README, from values.yaml
+values           the values that no comment explains
 """
 
 from tests.support.repository import ROOT

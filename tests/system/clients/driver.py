@@ -1,4 +1,4 @@
-"""A driver: a program around one client that does what lines of JSON tell it (`clients/README.md`)."""
+"""A driver: a program around one client that does what lines of JSON tell it (`clients/scenarios.yaml`)."""
 
 import asyncio
 import itertools

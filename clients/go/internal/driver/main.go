@@ -1,5 +1,5 @@
 // Command driver makes the calls of the shared scenarios: one JSON object per line on standard input, one on standard
-// output; clients/README.md has the protocol.
+// output; clients/scenarios.yaml has the protocol.
 package main
 
 import (
