@@ -2,5 +2,5 @@
 
 opening      what the planes and the stores see of traces, and whether there are any
 spans        a span per request, and one per call of a store within such a request
-exporting    a bounded queue, a thread of its own, and an account of what was lost
+exporting    a bounded queue, a thread of its own, and a count of lost spans
 """

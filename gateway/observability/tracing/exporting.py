@@ -1,17 +1,17 @@
-"""Finished spans to a receiver: OTLP over HTTP, from a thread of its own, with a count of what was lost.
+"""Exports finished spans by OTLP over HTTP from a thread of its own, and counts lost ones.
 
-OpenTelemetry's own classes batch, encode, send and repeat. What is added here is what they leave out: they
+OpenTelemetry's own classes batch, encode, send and repeat. This module adds the missing parts: they
 drop spans without a count when their queue is full, take a redirection for success, log what they send and
 where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs (D117).
 
-Everything that OpenTelemetry would read from `OTEL_*` and that the configuration says, too, is set here.
+Every setting that the configuration has in common with `OTEL_*` is set here.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -49,11 +49,11 @@ class Export:
 
     @property
     def lost(self) -> int:
-        """Spans that were finished and will not arrive."""
+        """Finished spans that will not arrive."""
         return self._queue.refused + self._delivery.lost
 
     async def close(self) -> None:
-        """Deliver what is finished, for two seconds at most; what is left then is given up."""
+        """Delivers finished spans for at most two seconds, and gives up the rest."""
         loop = asyncio.get_running_loop()
         is_closed = asyncio.Event()
 
@@ -69,14 +69,11 @@ class Export:
                 await is_closed.wait()
         except TimeoutError:
             self._delivery.give_up()
-            log.warning("not all traces were delivered", extra={"fields": {"spans": self._queue.waiting}})
+            log.warning("not all traces were delivered")
 
 
 class _Queue(BatchSpanProcessor):
-    """Bounds what waits, what is being delivered included: a span is refused here or settled by the delivery.
-
-    Spans end on the event loop, deliveries in one thread: each counter has one writer, so none needs a lock.
-    """
+    """Bounds the spans that wait or are being sent; OpenTelemetry drops those beyond its bound uncounted."""
 
     def __init__(self, delivery: "_Delivery") -> None:
         super().__init__(
@@ -87,25 +84,18 @@ class _Queue(BatchSpanProcessor):
             export_timeout_millis=_EXPORT_SECONDS * 1000,
         )
         self._delivery = delivery
-        self._taken = 0
         self.refused = 0
 
-    @property
-    def waiting(self) -> int:
-        """Spans that were taken and of which nothing is known yet."""
-        return self._taken - self._delivery.settled
-
     def on_end(self, span: ReadableSpan) -> None:
-        if self.waiting >= WAITING_SPANS:
+        if self._delivery.room.acquire(blocking=False):
+            super().on_end(span)
+        else:
             self.refused += 1
             self._delivery.log_loss("too many spans at once")
-            return
-        self._taken += 1
-        super().on_end(span)
 
 
 class _Delivery(SpanExporter):
-    """OpenTelemetry's exporter, its failures counted. Its own logger is off: it quotes what it meets."""
+    """OpenTelemetry's exporter with a count of failures. Its own logger is off: it quotes what it sends."""
 
     def __init__(self, settings: TracingSettings) -> None:
         self._session = _Session()
@@ -118,7 +108,7 @@ class _Delivery(SpanExporter):
         )
         self._loss_lines = LogThrottle(1, _SILENT_SECONDS)
         self._is_given_up = False
-        self.settled = 0
+        self.room = Semaphore(WAITING_SPANS)
         self.lost = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
@@ -126,11 +116,11 @@ class _Delivery(SpanExporter):
         if result is SpanExportResult.FAILURE:
             self.lost += len(spans)
             self.log_loss(self._session.outcome)
-        self.settled += len(spans)
+        self.room.release(len(spans))
         return result
 
     def give_up(self) -> None:
-        """Send nothing more, and end any wait between two attempts."""
+        """Sends nothing more, and ends any wait between two attempts."""
         self._is_given_up = True
         self._exporter.shutdown()
 
@@ -139,13 +129,13 @@ class _Delivery(SpanExporter):
             self._exporter.shutdown()
 
     def log_loss(self, reason: str) -> None:
-        """One line, but not per batch; none at the very end, when standard error may be gone."""
+        """Logs one line per ten seconds; none at the very end, when standard error may be gone."""
         if not self._is_given_up and self._loss_lines.admits():
             log.warning("traces are lost", extra={"fields": {"reason": reason}})
 
 
 class _Session(Session):
-    """Asks neither proxies nor password files of the environment; remembers how the last request ended."""
+    """Uses neither proxies nor password files of the environment; keeps the outcome of the last request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +143,7 @@ class _Session(Session):
         self.outcome = "not sent"
 
     def request(self, *args: Any, **kwargs: Any) -> Response:
-        """A redirection delivers nothing, so it is a failure, too."""
+        """Raises RequestException also for a redirection, which delivers nothing."""
         try:
             response = super().request(*args, **kwargs)
         except RequestException as error:
