@@ -2,7 +2,7 @@
 
 from gateway.controlplane.calls import MOST_NOTED, Action, ControlCall, Done, Routes, checked, checked_name
 from gateway.controlplane.runtime import Runtime
-from gateway.directory.directory import Directory
+from gateway.directory.apps.directory import Directory
 from gateway.directory.errors import TableNotFound
 from gateway.directory.records import AppChange, AppRecord, TableChange
 from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, TableCount, TableName

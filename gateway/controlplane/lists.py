@@ -19,7 +19,7 @@ from gateway.controlplane.calls import (
 from gateway.controlplane.cursors import SealedPlaces
 from gateway.controlplane.errors import InvalidField
 from gateway.controlplane.runtime import Runtime
-from gateway.directory.apps.pages import DirectoryPages, Listed, Part
+from gateway.directory.apps.pages import DirectoryPages, Listed, Listing
 from gateway.directory.records import AppRecord
 from gateway.domain.rules import AppPlace, OrgPlace, PageLimit
 
@@ -85,7 +85,7 @@ class _Page(Struct, frozen=True):
 
     def done(
         self,
-        part: Part[Listed],
+        part: Listing[Listed],
         describe: Callable[[Listed], dict[str, Any]],
         *,
         place_of: Callable[[Listed], str],

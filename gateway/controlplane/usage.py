@@ -16,7 +16,7 @@ from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checke
 from gateway.controlplane.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Range, read_figures
-from gateway.directory.directory import Directory
+from gateway.directory.apps.directory import Directory
 from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant
 from gateway.domain.model import UsageOutcome

@@ -1,36 +1,35 @@
-"""The parts of the directory, put together: one of each for a replica."""
+"""Wires the parts of the directory: one of each per replica."""
 
 from msgspec import Struct
 
 from backends.clock import Clock
 from backends.interface import EntryStore, RecordStore
-from gateway.directory.apps.managed import ManagedApps
+from gateway.directory.apps.directory import Directory
 from gateway.directory.apps.pages import DirectoryPages
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.declared import DeclaredApps
-from gateway.directory.directory import Directory
 from gateway.directory.reclaim.reclaimer import Reclaimer
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.directory.resolve.feed import FeedFollower
-from gateway.directory.retention import Remembering
+from gateway.directory.retention import CacheRetention
 
 
 class Defaults(Struct, frozen=True):
-    """What holds for apps that say nothing else: calls per minute, and tables at most."""
+    """Limits of apps that set none of their own: calls per minute, and number of tables."""
 
     requests_per_minute: int
     max_tables: int
 
 
 class DirectoryParts(Struct, frozen=True):
-    """`bindings` are for the data plane, `directory` and `pages` for the control plane."""
+    """`bindings` serve the data plane, `directory` and `pages` the control plane."""
 
     bindings: CachedBindings
     directory: Directory
     pages: DirectoryPages
     feed: FeedFollower
     corrupt: CorruptRecords
-    remembering: Remembering
+    retention: CacheRetention
     reclaimer: Reclaimer
 
 
@@ -44,24 +43,31 @@ def directory_parts(
     fresh_ms: int,
     stale_ms: int,
 ) -> DirectoryParts:
-    """A directory that remembers bindings for `fresh_ms`, and without the store for `stale_ms` more."""
+    """Builds a directory that caches bindings for `fresh_ms`, and for `stale_ms` more without the store."""
     corrupt = CorruptRecords(records)
-    remembering = Remembering(records, corrupt, fresh_ms=fresh_ms, stale_ms=stale_ms)
+    retention = CacheRetention(records, corrupt, fresh_ms=fresh_ms, stale_ms=stale_ms)
     bindings = CachedBindings(
         declared=declared,
         records=records,
         corrupt=corrupt,
-        remembering=remembering,
+        retention=retention,
         clock=clock,
         default_limit=defaults.requests_per_minute,
     )
-    managed = ManagedApps(records, corrupt, clock, defaults.max_tables)
+    directory = Directory(
+        declared=declared,
+        records=records,
+        corrupt=corrupt,
+        bindings=bindings,
+        clock=clock,
+        default_max_tables=defaults.max_tables,
+    )
     return DirectoryParts(
         bindings,
-        Directory(declared, managed, bindings),
+        directory,
         DirectoryPages(declared, records, corrupt),
         FeedFollower(records, bindings, clock),
         corrupt,
-        remembering,
-        Reclaimer(records, entries, corrupt, remembering, clock),
+        retention,
+        Reclaimer(records, entries, corrupt, retention, clock),
     )

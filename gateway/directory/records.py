@@ -3,18 +3,18 @@
 app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
 token/{sha256}           a TokenRecord: the pointer from a token to its app environment
 reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a table
-memory/bindings          a MemoryRecord: for how long replicas remember bindings
-lease/reclaiming         a LeaseRecord: which replica reclaims, and how far it is
+memory/bindings          a RetentionRecord: the longest time for which any replica caches bindings
+lease/reclaiming         a LeaseRecord: the replica that reclaims, and its progress
 
-Which may be relied on when is said in `changes`.
+`apps.changes` says which of them count when. Replicas of the previous version read and write the same records
+during a rollout, so stored field names stay.
 """
 
-from hashlib import sha256
 from sys import intern
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from backends.errors import CorruptEntry
@@ -26,7 +26,7 @@ Document = TypeVar("Document", bound=Struct)
 APPS = "app/"
 TOKENS = "token/"
 RECLAIMS = "reclaim/"
-MEMORY = "memory/bindings"
+RETENTION = "memory/bindings"
 LEASE = "lease/reclaiming"
 
 
@@ -51,18 +51,18 @@ class TableRecord(Struct, frozen=True):
 
     @property
     def token_digests(self) -> set[str]:
-        """The SHA-256 of its token and of those that still work beside it."""
+        """SHA-256 of its token and of the older tokens that still work."""
         return {self.token_sha256, *(token.sha256 for token in self.retiring)}
 
     def without_ended_tokens(self, now_ms: int) -> "TableRecord":
-        """The same table without the retiring tokens whose time is up."""
+        """Returns the table without the retiring tokens that have ended."""
         return replace(self, retiring=tuple(t for t in self.retiring if t.valid_until_ms > now_ms))
 
 
 class AppRecord(Struct, frozen=True):
-    """One app environment. `suspended` is what the operator wants, `active` what the data plane obeys.
+    """One app environment. Operators set `suspended`; the data plane obeys `active`.
 
-    `changes` are the ids of the last ones that made it what it is: how a writer finds its own (D133).
+    `changes` holds the ids of the latest changes, by which a writer recognizes its own (D133).
     """
 
     environment: Environment
@@ -76,76 +76,76 @@ class AppRecord(Struct, frozen=True):
 
     @property
     def table_ids(self) -> set[str]:
-        """Of all its tables."""
+        """Ids of all its tables."""
         return {table.id for table in self.tables}
 
     @property
     def token_digests(self) -> set[str]:
-        """Of all its tables."""
+        """SHA-256 of the tokens of all its tables."""
         return {digest for table in self.tables for digest in table.token_digests}
 
     def without_ended_tokens(self, now_ms: int) -> "AppRecord":
-        """The same app without the retiring tokens whose time is up."""
+        """Returns the app without the retiring tokens that have ended."""
         return replace(self, tables=tuple(table.without_ended_tokens(now_ms) for table in self.tables))
 
     def table(self, name: str) -> TableRecord | None:
-        """The table of exactly this name."""
+        """Returns the table of exactly this name."""
         return next((table for table in self.tables if table.name == name), None)
 
 
-class _Change(Struct, frozen=True):
-    """What of a record is to be changed: UNSET stays as it is, None makes it the default again."""
+class _FieldChanges(Struct, frozen=True):
+    """New values of fields: UNSET keeps a field, None resets it to the default."""
 
     @property
     def named(self) -> dict[str, Any]:
-        """What is to be changed, and nothing else."""
+        """The given fields alone."""
         values = {field: getattr(self, field) for field in self.__struct_fields__}
         return {field: value for field, value in values.items() if value is not UNSET}
 
 
-class AppChange(_Change, frozen=True):
-    """Of an app."""
+class AppChange(_FieldChanges, frozen=True):
+    """New values of fields of an app."""
 
     type: str | UnsetType = UNSET
     requests_per_minute: int | UnsetType | None = UNSET
     max_tables: int | UnsetType | None = UNSET
 
 
-class TableChange(_Change, frozen=True):
-    """Of a table."""
+class TableChange(_FieldChanges, frozen=True):
+    """New values of fields of a table."""
 
     minute_limit: int | UnsetType | None = UNSET
 
 
 class TokenRecord(Struct, frozen=True):
-    """Where the app environment of a token is found."""
+    """The pointer from a token to its app environment."""
 
     environment: Environment
 
 
 class ReclaimRecord(Struct, frozen=True):
-    """The intent to give back the space of a table of this app; None: no app is known to have had it.
+    """The intent to give back the space of a table of this app.
 
-    `is_purged`: once already; a second purge is due after a wait, of which `waited_ms` are over. `seal` is a
-    checksum of all that and of the table's id (D191); those of older versions have none.
+    `environment` None: version 0.2.0 found the intent corrupt, and no app with the table. `is_purged`: the
+    first purge is done, and a second one is due after a wait, of which `waited_ms` have passed. Version 0.2.0
+    also writes a checksum, `seal`, which is ignored here.
     """
 
     environment: Environment | None
     is_purged: bool = False
     waited_ms: int = 0
-    seal: str | None = None
 
 
-class MemoryRecord(Struct, frozen=True):
-    """For how long any replica has ever been set to remember bindings."""
+class RetentionRecord(Struct, frozen=True):
+    """The longest time for which any replica was ever configured to cache bindings."""
 
-    longest_ms: int
+    max_ms: int = field(name="longest_ms")
 
 
-class Walk(Struct, frozen=True):
-    """One purge of many tables, under way: the names and versions of their intents as it began.
+class PurgeRun(Struct, frozen=True):
+    """One purge of many tables, in progress: the names and versions of their intents when it began.
 
-    `cursor`: where the next step begins; None before the first.
+    The next step continues at `cursor`; None before the first step.
     """
 
     intents: dict[str, str]
@@ -153,35 +153,35 @@ class Walk(Struct, frozen=True):
 
 
 class LeaseRecord(Struct, frozen=True):
-    """Which replica reclaims; `turn` is another one each time it says that it still does."""
+    """The replica that reclaims. It changes `turn` at each renewal, so that the record has a new version."""
 
     holder: str
     turn: int
-    walk: Walk | None = None
+    run: PurgeRun | None = field(name="walk", default=None)
 
 
 _KINDS: dict[str, type[Struct]] = {
     APPS: AppRecord,
     TOKENS: TokenRecord,
     RECLAIMS: ReclaimRecord,
-    MEMORY: MemoryRecord,
+    RETENTION: RetentionRecord,
     LEASE: LeaseRecord,
 }
 
 
 def app_name(environment: Environment) -> str:
-    """The record's name; org, app and env hold no slash."""
+    """Returns the name of the app's record; org, app and env contain no slash."""
     return f"{APPS}{environment}"
 
 
 def environment_in(name: str) -> Environment | None:
-    """The app environment whose document has this name; None for other names."""
+    """Returns the app environment whose document has this name; None for other names."""
     parts = name.removeprefix(APPS).split("/")
     return Environment(*parts) if name.startswith(APPS) and len(parts) == 3 else None
 
 
 def token_digest_in(name: str) -> bytes | None:
-    """The digest of the token whose pointer has this name; None for other names."""
+    """Returns the digest of the token whose pointer has this name; None for other names."""
     if not name.startswith(TOKENS):
         return None
     try:
@@ -191,48 +191,36 @@ def token_digest_in(name: str) -> bytes | None:
 
 
 def token_name(sha256: str) -> str:
-    """The record's name."""
+    """Returns the name of a token's pointer."""
     return f"{TOKENS}{sha256}"
 
 
 def reclaim_name(table_id: str) -> str:
-    """The record's name."""
+    """Returns the name of a table's intent."""
     return f"{RECLAIMS}{table_id}"
 
 
 def kind_of(name: str) -> type[Struct]:
-    """What the record of this name holds."""
+    """Returns the type of document that a record of this name holds."""
     return next(kind for prefix, kind in _KINDS.items() if name.startswith(prefix))
 
 
 def decode(name: str, record: Record, kind: type[Document]) -> Document:
-    """The document in a record. Raises CorruptEntry, also if it is the document of another app."""
+    """Returns the document in a record. Raises CorruptEntry, also for the document of another app."""
     try:
         document = msgspec.json.decode(record.document, type=kind)
     except (ValueError, RecursionError):  # DecodeError, or UnicodeDecodeError
         raise CorruptEntry("a directory record cannot be read") from None
     if isinstance(document, AppRecord) and app_name(document.environment) != name:
         raise CorruptEntry("a directory record has the name of another one")
-    if isinstance(document, ReclaimRecord) and document.seal not in (None, _seal_of(name, document)):
-        raise CorruptEntry("an intent is not what was written under this name")
     return document
-
-
-def sealed(name: str, intent: ReclaimRecord) -> ReclaimRecord:
-    """The intent as it is written under its name."""
-    return replace(intent, seal=_seal_of(name, intent))
-
-
-def _seal_of(name: str, intent: ReclaimRecord) -> str:
-    text = name.encode(errors="surrogateescape") + b"\n" + encode(replace(intent, seal=None))
-    return sha256(text).hexdigest()[:16]
 
 
 encode = msgspec.json.encode
 
 
 def labels_of(app: AppRecord, table: TableRecord) -> TenantLabels:
-    """What the table's usage is billed by."""
+    """Returns the labels of the table's usage."""
     environment = app.environment
     return TenantLabels(environment.org, environment.app, environment.env, table.name)
 
@@ -240,7 +228,10 @@ def labels_of(app: AppRecord, table: TableRecord) -> TenantLabels:
 def bind(
     app: AppRecord, table: TableRecord, default_limit: int, valid_until_ms: int | None = None
 ) -> Binding:
-    """What a token of `table` stands for. Buckets of apps and of tables differ: a table id holds no slash."""
+    """Returns the binding of a token of `table`.
+
+    Buckets of apps and tables never collide: a table id contains no slash, an app's name does.
+    """
     budgets = [Budget(str(app.environment), app.requests_per_minute or default_limit)]
     if table.minute_limit is not None:
         budgets.insert(0, Budget(table.id, table.minute_limit))
@@ -256,7 +247,7 @@ def bind(
 
 
 def binding_of(app: AppRecord, sha256: str, default_limit: int) -> Binding | None:
-    """The binding of the token with this digest, if one of the app's tables has it, now or still."""
+    """Returns the binding of the token with this digest, if a table of the app has it (also retiring)."""
     for table in app.tables:
         if table.token_sha256 == sha256:
             return bind(app, table, default_limit)

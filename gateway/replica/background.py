@@ -61,12 +61,12 @@ def _following(directory: DirectoryParts) -> Start:
 
 def _agreeing(directory: DirectoryParts) -> Start:
     """Make known for how long bindings are remembered. Once that is known nothing is asked."""
-    return every(_AGREE_SECONDS, _with_the_directory(directory.remembering.agree))
+    return every(_AGREE_SECONDS, _with_the_directory(directory.retention.register))
 
 
 def _looking(directory: DirectoryParts) -> Start:
     """Look for corrupt records among the next few apps."""
-    return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.look))
+    return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.scan))
 
 
 def _reclaiming(directory: DirectoryParts) -> Start:

@@ -3,22 +3,21 @@
 from backends.dynamodb.announcements import Position
 from backends.errors import BackendUnavailable
 from backends.interface import Record
-from gateway.directory.apps.changes import Change
-from gateway.directory.apps.documents import AppDocuments
+from gateway.directory.apps.changes import DocumentChange
 from gateway.directory.apps.pages import DirectoryPages
 from gateway.directory.apps.side_records import SideRecords
+from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.reclaim.intents import Intents
 from gateway.directory.reclaim.lease import Lease
-from gateway.directory.reclaim.sealing import Sealing
 from gateway.directory.records import LEASE, AppRecord
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.directory.resolve.feed import FeedFollower
 from gateway.directory.resolve.freshness import Freshness
-from gateway.directory.resolve.single_flight import Lookups
+from gateway.directory.resolve.single_flight import SingleFlight
 from lab.simulation.records import StoreRecords
 
 _swap, _announce, _settle, _changes = (
-    Change._swap,
+    DocumentChange._swap,
     SideRecords.announce,
     SideRecords.settle,
     StoreRecords.changes,
@@ -41,7 +40,7 @@ def _forget_what_was_sent(self, record, now):
 
 
 async def _hear_nothing(self):
-    self._bindings.confirm(self._now_ms(), is_complete=True)
+    self._bindings.feed_confirmed(self._now_ms(), is_complete=True)
 
 
 async def _never_admit_a_gap(self, position):
@@ -50,19 +49,19 @@ async def _never_admit_a_gap(self, position):
 
 
 def _trust_a_silent_feed(self, cached):
-    return cached.is_vouched_for and cached.epoch == self._epoch
+    return cached.covered_by_feed and cached.epoch == self._epoch
 
 
 def _outlive_any_outage(self, cached):
     self.expire(cached)
-    return cached.vouched_for_ms > 0
+    return cached.confirmed_ms > 0
 
 
 def _overlook_declarations(self, binding):
     return binding
 
 
-async def _stop_at_what_is_corrupt(self, named, is_shown):
+async def _stop_at_a_corrupt_record(self, named, is_shown):
     decode = self._corrupt.decode
     return [
         decode(name, each, AppRecord) if isinstance(each, Record) else each
@@ -71,17 +70,13 @@ async def _stop_at_what_is_corrupt(self, named, is_shown):
     ]
 
 
-async def _understand_or_give_up(self, name, record):
-    return await self._decoded(name, record)
+async def _decode_or_give_up(self, name, record):
+    return self.decode(name, record, AppRecord)
 
 
 async def _drop_after_one_purge(self, name, version):
     record = await self._records.read(name)
     await self._swap(name, record, None)
-
-
-async def _leave_what_is_corrupt(self, name, record, holder):
-    """It is nobody's."""
 
 
 async def _wait_for_the_holder(self):
@@ -103,7 +98,7 @@ async def _swap_whatever_is_there(self, name, document, expected):
     return await _store_swap(self, name, document, expected)
 
 
-_store_swap, _outlives_outage = StoreRecords.swap, Freshness.outlives_outage
+_store_swap, _usable_during_outage = StoreRecords.swap, Freshness.usable_during_outage
 
 
 async def _believe_any_server(self, position):
@@ -123,7 +118,7 @@ def _doubt_nothing(self, numbers, now_ms):
 def _outlive_a_gap(self, cached):
     self.expire(cached)
     cached.may_be_stale = True
-    return _outlives_outage(self, cached)
+    return _usable_during_outage(self, cached)
 
 
 def _overtake_no_lookup(self, environment):
@@ -135,24 +130,23 @@ def _keep_bindings(self, environment):
 
 
 BROKEN = {
-    "a lost reply counts as a refusal": (Change, "_failure", _fail_whatever_was_sent),
-    "a lost reply counts as done": (Change, "_swap", _believe_in_a_lost_reply),
-    "a change without a reply is made anew": (Change, "_judge_sent", _forget_what_was_sent),
+    "a lost reply counts as a refusal": (DocumentChange, "_failure", _fail_whatever_was_sent),
+    "a lost reply counts as done": (DocumentChange, "_swap", _believe_in_a_lost_reply),
+    "a change without a reply is made anew": (DocumentChange, "_judge_sent", _forget_what_was_sent),
     "a swap replaces whatever is there": (StoreRecords, "swap", _swap_whatever_is_there),
     "announcements are dropped": (FeedFollower, "follow", _hear_nothing),
     "a feed that was cut short is taken for complete": (StoreRecords, "changes", _never_admit_a_gap),
     "what another server tells is taken for complete": (StoreRecords, "changes", _believe_any_server),
     "missing numbers are not waited for": (Position, "behind", _miss_nothing),
     "a lost announcement is not doubted": (Position, "brings_doubt", _doubt_nothing),
-    "what a feed lost outlives an outage": (Freshness, "outlives_outage", _outlive_a_gap),
+    "what a feed lost outlives an outage": (Freshness, "usable_during_outage", _outlive_a_gap),
     "a silent feed is trusted": (Freshness, "is_fresh", _trust_a_silent_feed),
-    "a binding outlives any outage": (Freshness, "outlives_outage", _outlive_any_outage),
+    "a binding outlives any outage": (Freshness, "usable_during_outage", _outlive_any_outage),
     "a change leaves the bindings of its own replica": (CachedBindings, "invalidate", _keep_bindings),
-    "a change leaves lookups in flight": (Lookups, "note_change", _overtake_no_lookup),
+    "a change leaves lookups in flight": (SingleFlight, "note_change", _overtake_no_lookup),
     "a declaration leaves managed tokens": (CachedBindings, "_unless_void", _overlook_declarations),
-    "a corrupt record stops a list": (DirectoryPages, "_readable", _stop_at_what_is_corrupt),
-    "a corrupt app cannot be removed": (AppDocuments, "_salvaged", _understand_or_give_up),
-    "a corrupt intent is left": (Sealing, "_write_anew", _leave_what_is_corrupt),
+    "a corrupt record stops a list": (DirectoryPages, "_readable", _stop_at_a_corrupt_record),
+    "a corrupt app cannot be removed": (CorruptRecords, "salvage", _decode_or_give_up),
     "a deleted table is purged once": (Intents, "note_purged", _drop_after_one_purge),
     "a lease is never taken over": (Lease, "is_elsewhere", _wait_for_the_holder),
     "an intent is written after the table is gone": (SideRecords, "announce", _announce_no_intents),

@@ -29,6 +29,8 @@ class Corruption:
         document = dice.choice((b"", b"\xff\x00", b"{}", record.document[:-1], b"[" + record.document))
         if prefix == "app/":
             self._note_what_is_lost(name, record.document, document)
+        if prefix == "reclaim/":
+            self.lost_tables.add(name.removeprefix(prefix))
         await self._records.overwrite(name, document, CORRUPTION)
 
     def _note_what_is_lost(self, name: str, before: bytes, after: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from unittest.mock import patch
 
 from gateway.directory import tokens
-from gateway.directory.apps import changes, managed
+from gateway.directory.apps import changes, directory
 from lab.simulation.loop import run_in_no_time
 from tests.support.evidence import note_statuses
 
@@ -45,7 +45,7 @@ def simulate(build: Callable[[], World], seed: int) -> World:
     random.seed(seed)
     with (
         patch.object(tokens, "randbits", random.getrandbits),
-        patch.object(managed, "token_hex", _token_hex),
+        patch.object(directory, "token_hex", _token_hex),
         patch.object(changes, "token_hex", _token_hex),
         _without_log(),
     ):

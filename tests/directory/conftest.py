@@ -22,11 +22,11 @@ def region() -> Region:
 @pytest.fixture
 async def replica(region) -> Replica:
     """A replica that has an app."""
-    replica = await region.replica().agree()
+    replica = await region.replica().register_retention()
     await replica.register()
     return replica
 
 
 @pytest.fixture
 async def other(region) -> Replica:
-    return await region.replica().agree()
+    return await region.replica().register_retention()

@@ -134,7 +134,7 @@ class Replica:
         self.corrupt, self.reclaimer = parts.corrupt, parts.reclaimer
         self.pages = parts.pages
         self.feed = parts.feed
-        self._remembering = parts.remembering
+        self._retention = parts.retention
         if bindings is not None:
             self.bindings = self.directory._bindings = bindings
 
@@ -144,9 +144,9 @@ class Replica:
     async def keyspace(self, token: str) -> Keyspace:
         return (await self.bindings.resolve(token.encode())).keyspace
 
-    async def agree(self) -> "Replica":
-        """From now on it remembers bindings without asking whether it may."""
-        await self._remembering.agree()
+    async def register_retention(self) -> "Replica":
+        """Registers its retention, so that later lookups cost no extra read."""
+        await self._retention.register()
         return self
 
     async def apps(self) -> list[AppRecord]:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backends.errors import BackendUnavailable, CorruptEntry
-from gateway.directory.resolve import bindings
+from gateway.directory.resolve import cache
 from gateway.directory.tokens import new_token
 from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS
@@ -107,17 +107,17 @@ async def test_an_unknown_token_is_read_once_in_the_cache_time(region, replica):
 
 
 async def test_no_more_unknown_tokens_are_remembered_than_the_bound(monkeypatch, region):
-    monkeypatch.setattr(bindings, "_CACHED_UNKNOWN", 50)
+    monkeypatch.setattr(cache, "MAX_UNKNOWN_TOKENS", 50)
     replica = region.replica()
     tokens = [new_token() for _ in range(200)]
     for token in tokens:
         await replica.knows(token)
-    assert len(replica.bindings._unknown_until_ms) == 50
+    assert len(replica.bindings._cache._unknown_until_ms) == 50
     assert len(replica.bindings) == 0
 
 
 async def test_no_more_bindings_are_remembered_than_the_bound(monkeypatch, region, replica):
-    monkeypatch.setattr(bindings, "CACHED_BINDINGS", 2)
+    monkeypatch.setattr(cache, "MAX_BINDINGS", 2)
     small = region.replica()
     tokens = [await replica.create(name) for name in ("a", "b", "c")]
     assert all([await small.knows(token) for token in tokens])

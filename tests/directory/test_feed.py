@@ -245,7 +245,7 @@ async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was
     token = await replica.create()
     await replica.directory.delete_table(SHOP, "sessions")
     assert not await following.knows(token)
-    monkeypatch.setattr("gateway.directory.apps.managed.new_token", lambda: token)
+    monkeypatch.setattr("gateway.directory.apps.directory.new_token", lambda: token)
     await replica.create()
     assert not await following.knows(token)
     await following.feed.follow()

@@ -8,7 +8,7 @@ import pytest
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace, PurgeStep
 from gateway.directory.reclaim.lease import LEASE_MS, RENEWED_AFTER_MS
-from gateway.directory.reclaim.reclaimer import COMMANDS_PER_SECOND, TABLES_IN_A_WALK
+from gateway.directory.reclaim.reclaimer import COMMANDS_PER_SECOND, TABLES_PER_RUN
 from gateway.directory.records import ReclaimRecord, encode, reclaim_name
 from gateway.domain.model import Environment
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
@@ -88,11 +88,11 @@ async def test_tables_that_are_deleted_during_a_walk_join_the_next_one(region, r
 
 async def test_more_tables_than_a_lease_can_name_take_several_walks(region, replica):
     walk = ScriptedWalk(region, steps=1)
-    for number in range(TABLES_IN_A_WALK + 7):
+    for number in range(TABLES_PER_RUN + 7):
         name = reclaim_name(f"tbl_{number:032x}")
-        assert await region.memory.records.swap(name, encode(ReclaimRecord(None)), None)
+        assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [TABLES_IN_A_WALK, 7]
+    assert [tables for tables, _ in walk.asked] == [TABLES_PER_RUN, 7]
 
 
 async def test_while_one_replica_reclaims_others_ask_for_the_lease_alone(region, replica, other):
@@ -230,12 +230,12 @@ async def test_what_is_deleted_while_a_walk_is_held_up_is_purged_as_far_as_the_s
 async def test_more_tables_than_a_walk_takes_have_their_turns_while_walks_are_held_up(region, replica):
     walk = ScriptedWalk(region, steps=2)
     walk.held_up_at = 1
-    for number in range(TABLES_IN_A_WALK + 7):
+    for number in range(TABLES_PER_RUN + 7):
         name = reclaim_name(f"tbl_{number:032x}")
-        assert await region.memory.records.swap(name, encode(ReclaimRecord(None)), None)
+        assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [TABLES_IN_A_WALK, TABLES_IN_A_WALK]
-    assert len(walk.tables) == TABLES_IN_A_WALK + 7
+    assert [tables for tables, _ in walk.asked] == [TABLES_PER_RUN, TABLES_PER_RUN]
+    assert len(walk.tables) == TABLES_PER_RUN + 7
 
 
 async def test_an_intent_that_was_written_anew_during_a_walk_is_not_taken_for_purged(region, replica):

@@ -162,7 +162,7 @@ async def test_a_deletion_repeated_long_after_it_failed_still_gives_the_space_ba
     with pytest.raises(BackendUnavailable):
         await replica.directory.delete_table(SHOP, "sessions")
     region.faults.fail.clear()
-    crashing = region.replica(steps_to_crash=4)
+    crashing = region.replica(steps_to_crash=3)
     with pytest.raises(Crash):
         await crashing.directory.delete_table(SHOP, "sessions")
     region.clock.advance(HOUR_MS // 2)

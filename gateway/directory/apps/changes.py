@@ -1,24 +1,24 @@
-"""How a managed app changes: compare-and-swap on one document, and the order of what is written around it.
+"""Changes of a managed app: compare-and-swap on one document, and the order of the writes around it.
 
-One document holds an app with all its tables, so one swap keeps every rule about them, whatever else
-changes the app at the same time (D26). Two kinds of side records help, and mean nothing by themselves:
+One document holds an app with all its tables, so one swap keeps every rule about them, whatever other changes
+of the app run at the same time (D26). Two kinds of side records help, and mean nothing without the document:
 
-pointer   from a token's digest to its app; a token counts only if the app's document has it, too (D27)
-intent    to give back the space of a table; it is carried out only once no app has the table (D29)
+pointer   from a token's digest to its app; a token is valid only if the app's document has it (D27)
+intent    to give back the space of a table; it is carried out only after the app has lost the table (D29)
 
-They are written before the swap that gives them a meaning, and removed after the swap that ends it. Then a
-crash at any point leaves at most a side record without a meaning. In the opposite order it would leave a
-token that was issued and never resolves, or entries that nothing ever deletes.
+They are written before the swap that gives them a meaning, and removed after the swap that ends it. A crash
+at any point therefore leaves at most a side record without a meaning. The opposite order would leave an
+issued token that never resolves, or entries that nothing ever deletes.
 
-The reply to a swap may be lost (D132). So each swap writes an id of its own into the document, which keeps
-the last ones, and a swap without a reply is judged by what is read afterwards:
+The reply to a swap may be lost (D132). Each swap therefore writes its own id into the document, which keeps
+the last eight, and a swap without a reply is judged by the document read afterwards:
 
 - The document has the id: the swap was applied.
 - It has the version that the swap expected: the swap may still be applied, so it is made again; the store
-  takes one of the two at most.
+  accepts at most one of the two.
 - It has the id of the change before the swap, but not its own: the swap was not applied and never will be.
 
-Anything else, and a store that does not answer until the deadline, leaves the outcome unknown.
+In any other case, and if the store does not answer until the deadline, the outcome is unknown.
 """
 
 import asyncio
@@ -43,69 +43,69 @@ _FIND_OUT_SECONDS = 5.0
 _RETRY_SECONDS = 0.1
 _KEPT_IDS = 8
 
-Make = Callable[[AppRecord | None], AppRecord | None]
-"""The new document, made of the current one; None is no app. May run several times. Raises ControlRefusal."""
+Mutation = Callable[[AppRecord | None], AppRecord | None]
+"""The next document, from the current one; None is no app. Runs once per attempt. Raises ControlRefusal."""
 
-Understand = Callable[[str, Record], Awaitable[AppRecord]]
-"""The app in a record, by the record's name. Raises BackendError."""
+DecodeRecord = Callable[[str, Record], Awaitable[AppRecord]]
+"""Decodes the app in the record of a name. Raises BackendError."""
 
 
-class Changed(Struct, frozen=True):
-    """What a change has made of what; None is no app."""
+class AppDiff(Struct, frozen=True):
+    """The app before and after a change; None is no app."""
 
     before: AppRecord | None
     after: AppRecord | None
 
     @property
     def new_tokens(self) -> set[str]:
-        """The SHA-256 of tokens that it makes valid."""
+        """SHA-256 of the tokens that become valid."""
         return _tokens(self.after) - _tokens(self.before)
 
     @property
     def void_tokens(self) -> set[str]:
-        """The SHA-256 of tokens that it ends."""
+        """SHA-256 of the tokens that end."""
         return _tokens(self.before) - _tokens(self.after)
 
     @property
     def gone_tables(self) -> set[str]:
-        """The ids of tables that it removes."""
+        """Ids of the tables that are removed."""
         return _tables(self.before) - _tables(self.after)
 
 
 class _Sent(Struct, frozen=True):
-    """A swap whose reply has not come. `base` is the id of the change before it."""
+    """A swap without a reply yet. `base` is the id of the change before it."""
 
-    changed: Changed
+    diff: AppDiff
     expected: str | None
     base: str | None
 
 
-class Change:
-    """One change of one app, until its outcome is known."""
+class DocumentChange:
+    """One change of one app document, until its outcome is known."""
 
     def __init__(
-        self, records: RecordStore, environment: Environment, understand: Understand, make: Make
+        self, records: RecordStore, environment: Environment, decode: DecodeRecord, mutation: Mutation
     ) -> None:
         self._records = records
         self._side = SideRecords(records, environment)
         self._name = app_name(environment)
-        self._understand = understand
-        self._make = make
+        self._decode = decode
+        self._mutation = mutation
         self._sent: dict[str, _Sent] = {}
 
-    async def run(self, now_ms: int) -> Changed:
-        """The change once it is in force; tokens that have ended by `now_ms` go with it.
+    async def run(self, now_ms: int) -> AppDiff:
+        """Applies the change; also drops tokens that have ended by `now_ms`.
 
-        Raises what `make` raises and BackendError, both if nothing was changed, and else ChangeUnknown.
+        Raises the refusal of the mutation or BackendError if nothing was changed, else ChangeUnknown.
         """
         find_out_until = asyncio.get_running_loop().time() + _FIND_OUT_SECONDS
         for _ in range(_ATTEMPTS):
             pause_seconds = random.uniform(0, _MAX_BACKOFF_SECONDS)  # noqa: S311 - spreads load
             try:
-                changed = await self._attempt(now_ms)
-                if changed is not None:
-                    await self._side.settle(changed.new_tokens, changed.void_tokens, changed.gone_tables)
-                    return changed
+                diff = await self._attempt(now_ms)
+                if diff is not None:
+                    await self._side.settle(diff.new_tokens, diff.void_tokens, diff.gone_tables)
+                    return diff
             except ControlRefusal as refusal:
                 await self._side.withdraw_pointers()
                 raise self._failure(refusal) from refusal
@@ -118,50 +118,57 @@ class Change:
         raise self._failure(BackendUnavailable("a record of the directory keeps changing"))
 
     def _failure(self, error: BackendError | ControlRefusal) -> BackendError | ControlRefusal | ChangeUnknown:
-        """`error` tells that nothing was changed, which is not known while a reply is missing."""
+        """Returns `error`, which says that nothing was changed, unless a reply is missing."""
         return ChangeUnknown() if self._sent else error
 
-    async def _attempt(self, now_ms: int) -> Changed | None:
-        """None if another writer was first."""
+    async def _attempt(self, now_ms: int) -> AppDiff | None:
+        """Reads, mutates and swaps once. Returns None if another writer was first."""
         record = await self._records.read(self._name)
-        before = None if record is None else await self._understand(self._name, record)
+        before = None if record is None else await self._decode(self._name, record)
         applied = self._judge_sent(record, before)
         if applied is not None:
             return applied
-        after = self._make(None if before is None else before.without_ended_tokens(now_ms))
-        changed = Changed(before, after)
-        await self._side.announce(changed.new_tokens, changed.gone_tables)
-        return await self._swap(record, changed)
+        after = self._mutation(None if before is None else before.without_ended_tokens(now_ms))
+        diff = AppDiff(before, after)
+        await self._side.announce(diff.new_tokens, diff.gone_tables)
+        return await self._swap(record, diff)
 
-    def _judge_sent(self, record: Record | None, now: AppRecord | None) -> Changed | None:
-        """The swap without a reply that was applied, if one was. Raises ChangeUnknown."""
+    def _judge_sent(self, record: Record | None, now: AppRecord | None) -> AppDiff | None:
+        """Returns the diff of an earlier swap that was applied without a reply. Raises ChangeUnknown."""
         version = None if record is None else record.version
         ids = () if now is None else now.changes
         for own_id, sent in list(self._sent.items()):
-            if own_id in ids or (now is None and sent.changed.after is None):
-                return sent.changed
+            # A removal leaves no document to hold its id. If the app is gone, then by this removal or another
+            # one: the caller asked for exactly this state.
+            if own_id in ids or (now is None and sent.diff.after is None):
+                return sent.diff
+            # The expected version is still there: the swap may yet arrive. The repetition expects the same
+            # version, so the store applies only one of the two, and both ids stay under judgement.
             if version == sent.expected:
                 continue
+            # Another version, without our id. If the id before ours is still kept, the document's history did
+            # not pass through our swap. If that id is gone as well, more than eight changes may have pushed
+            # ours out, or an old master had applied it and its history was lost: nobody can know.
             if sent.base not in ids:
                 raise ChangeUnknown
             del self._sent[own_id]
         return None
 
-    async def _swap(self, record: Record | None, changed: Changed) -> Changed | None:
-        before, after, own_id = changed.before, changed.after, token_hex(8)
+    async def _swap(self, record: Record | None, diff: AppDiff) -> AppDiff | None:
+        before, after, own_id = diff.before, diff.after, token_hex(8)
         expected = None if record is None else record.version
         earlier = () if before is None else before.changes
         document = None
         if after is not None:
             document = encode(replace(after, changes=(*earlier[1 - _KEPT_IDS :], own_id)))
-        self._sent[own_id] = _Sent(changed, expected, earlier[-1] if earlier else None)
+        self._sent[own_id] = _Sent(diff, expected, earlier[-1] if earlier else None)
         try:
             is_first = await self._records.swap(self._name, document, expected)
-        except (BackendMisconfigured, StoreFull):  # the store said no
+        except (BackendMisconfigured, StoreFull):  # the store refused it
             del self._sent[own_id]
             raise
         del self._sent[own_id]
-        return changed if is_first else None
+        return diff if is_first else None
 
 
 def _tokens(app: AppRecord | None) -> set[str]:

@@ -1,8 +1,8 @@
-"""Lists of the directory, a page at a time: declared and managed apps in one order, and their organizations.
+"""Lists of apps, declared and managed in one order, and of their organizations, one page at a time.
 
-The order is that of the records' names, so an organization's apps stand together and a page can begin
-anywhere (D157). Nothing here costs more where there are more apps before or behind a page, and a page
-of which most is hidden from who asks ends early, so that it costs no more than others (D172).
+The order is that of the record names, so the apps of an organization are adjacent and a page can begin
+anywhere (D157). The cost of a page does not depend on the number of apps before or after it. A page of which
+most is hidden from the caller ends early, so that it costs no more than others (D172).
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import APPS, AppRecord
 
 _APPS_PER_STEP = 100
-"""Decoded before other tasks get their turn."""
+"""Records decoded before other tasks get their turn."""
 
 _NAMES_PER_PAGE = 50
-"""What an organization costs at most; so many small ones cost the same together."""
+"""Names read per step of a list of organizations: the most that one organization costs."""
 
 _STEPS = 4
-"""In which a page of apps is read at most: a step for what is asked for, the others beyond what is hidden."""
+"""Reads for one page of apps at most: one for the wanted number, the others to get past hidden apps."""
 
 _ORG_STEPS = 100
-"""In which a page of organizations is read, unless it may have more of them than that."""
+"""Reads for one page of organizations at most, unless its limit is higher."""
 
 _AFTER_SLASH = "0"
-"""The character that follows the slash: what begins with `acme/` stands before `acme0`."""
+"""The character after the slash: every name that begins with `acme/` sorts before `acme0`."""
 
 _ORG = re.compile(rf"{APPS}([A-Za-z0-9][A-Za-z0-9._-]*)/")
 
@@ -41,29 +41,30 @@ _ORG = re.compile(rf"{APPS}([A-Za-z0-9][A-Za-z0-9._-]*)/")
 Listed = TypeVar("Listed")
 
 IsShown = Callable[[str], bool]
-"""Whether who asks may see what has that name."""
+"""Whether the caller may see the app or organization of that name."""
 
 
-class Part(Struct, Generic[Listed], frozen=True):
-    """What was found. `reached` is the place up to which was looked, if there may be more behind it."""
+class Listing(Struct, Generic[Listed], frozen=True):
+    """The items found. `reached` is the position up to which records were read, if more may follow."""
 
     found: Sequence[Listed]
     reached: str | None
 
 
 class DirectoryPages:
-    """Pages of what the directory holds. All methods raise BackendError."""
+    """Pages of apps and organizations. All methods raise BackendError."""
 
     def __init__(self, declared: DeclaredApps, records: RecordStore, corrupt: CorruptRecords) -> None:
         self._declared = declared
         self._records = records
         self._corrupt = corrupt
 
-    async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Part[AppRecord]:
-        """At most `limit` (up to `LONGEST_PAGE`) apps of an organization that are shown.
+    async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Listing[AppRecord]:
+        """Returns at most `limit` (up to `LONGEST_PAGE`) visible apps of an organization.
 
-        With `after`, those behind an environment (`app/env`), or behind all of an app (`app`). A declared app
-        takes precedence over a managed one of its name (D33). One whose record is corrupt is left out (D135).
+        With `after`, those behind an environment (`app/env`) or behind all environments of an app (`app`). A
+        declared app takes precedence over a managed one of its name (D33). Corrupt records are left out
+        (D135).
         """
         prefix = f"{APPS}{org}/"
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
@@ -76,14 +77,14 @@ class DirectoryPages:
             named = [(name[len(prefix) :].partition("/")[0], name, found[name]) for name in names]
             apps += await self._readable(named, is_shown)
             if len(names) < size or len(apps) >= limit:
-                return Part(apps[:limit], None)
+                return Listing(apps[:limit], None)
             position = names[-1]
-        return Part(apps, position[len(prefix) :])
+        return Listing(apps, position[len(prefix) :])
 
     async def _readable(
         self, named: Sequence[tuple[str, str, Record | AppRecord]], is_shown: IsShown
     ) -> list[AppRecord]:
-        """Those that are shown and not corrupt, of apps with their names and their records' names."""
+        """Decodes the apps that are visible and not corrupt, from app name, record name and record."""
         apps = []
         for number, (app, name, each) in enumerate(named, 1):
             with suppress(CorruptRecord):
@@ -95,8 +96,8 @@ class DirectoryPages:
                 await asyncio.sleep(0)
         return apps
 
-    async def organizations(self, after: str, limit: int, is_shown: IsShown) -> Part[str]:
-        """At most `limit` organizations that have an app and are shown, behind `after` if it is given."""
+    async def organizations(self, after: str, limit: int, is_shown: IsShown) -> Listing[str]:
+        """Returns at most `limit` visible organizations that have an app, behind `after` if given."""
         managed = await self._managed_organizations(after, limit, is_shown)
         reached = managed.reached
         declared = (
@@ -106,10 +107,10 @@ class DirectoryPages:
         )
         both = merge(managed.found, declared, key=lambda org: f"{org}/")
         found = list(islice((org for org, _ in groupby(both)), limit))
-        return Part(found, reached if len(found) < limit else None)
+        return Listing(found, reached if len(found) < limit else None)
 
-    async def _managed_organizations(self, after: str, limit: int, is_shown: IsShown) -> Part[str]:
-        """Some, or all. From the last one that a page of names has it goes on behind it."""
+    async def _managed_organizations(self, after: str, limit: int, is_shown: IsShown) -> Listing[str]:
+        """Reads record names and skips behind the last organization among them, until enough are found."""
         position = f"{APPS}{after}{_AFTER_SLASH}" if after else ""
         found: list[str] = []
         reached = after
@@ -118,10 +119,10 @@ class DirectoryPages:
             orgs = [match[1] for name, _ in page if (match := _ORG.match(name))]
             found += [org for org, _ in groupby(orgs) if is_shown(org)]
             if len(page) < _NAMES_PER_PAGE:
-                return Part(found, None)
+                return Listing(found, None)
             reached = orgs[-1] if orgs else reached
             position = f"{APPS}{orgs[-1]}{_AFTER_SLASH}" if orgs else page[-1][0]
             if len(found) >= limit:
                 break
             await asyncio.sleep(0)
-        return Part(found, reached)
+        return Listing(found, reached)

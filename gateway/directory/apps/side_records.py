@@ -1,4 +1,4 @@
-"""Pointers and intents: the records around an app's document. What they are for is said in `changes`."""
+"""Pointers and intents: the records around an app document. `changes` says when they are written and why."""
 
 from contextlib import suppress
 
@@ -9,7 +9,6 @@ from gateway.directory.records import (
     TokenRecord,
     encode,
     reclaim_name,
-    sealed,
     token_name,
 )
 from gateway.domain.model import Environment
@@ -18,17 +17,17 @@ _ATTEMPTS = 100
 
 
 class SideRecords:
-    """The pointers and intents of one change of an app. Each can be written and removed again and again."""
+    """The pointers and intents of one change of an app. Writing and removing them is idempotent."""
 
     def __init__(self, records: RecordStore, environment: Environment) -> None:
         self._records = records
         self._environment = environment
         self._announced: set[str] = set()
         self.is_in_doubt = False
-        """Whether the reply to a swap of one was lost."""
+        """Whether the reply to a swap of a pointer or an intent was lost."""
 
     async def announce(self, tokens: set[str], doomed_tables: set[str]) -> None:
-        """Write the pointers of new tokens and the intents of tables that go. Raises BackendError."""
+        """Writes the pointers of new tokens and the intents of doomed tables. Raises BackendError."""
         try:
             for sha256 in sorted(tokens):
                 self._announced.add(sha256)
@@ -41,16 +40,16 @@ class SideRecords:
         self.is_in_doubt = False
 
     async def withdraw_pointers(self) -> None:
-        """Remove the pointers that this change announced: it was refused."""
+        """Removes the pointers of a change that was refused."""
         with suppress(BackendError):
             await self._drop_pointers(self._announced)
 
     async def settle(self, new_tokens: set[str], void_tokens: set[str], gone_tables: set[str]) -> None:
-        """The change is in force: each new token has a pointer, each table that went an intent.
+        """Completes an applied change: every new token has a pointer, every removed table an intent.
 
-        They may be lost: with a master that failed before the document was swapped at the next one (D195),
-        or as an abandoned intent, if the change was held up for very long. No pointer is left to void tokens;
-        one that stays, because the store fails, is harmless.
+        Those written before may be lost: with a master that failed over before the swap of the document
+        (D195), or because a reclaimer dropped the intent as abandoned, if the change paused for very long.
+        Pointers of void tokens are removed; one that remains because the store fails is harmless.
         """
         with suppress(BackendError):
             for sha256 in sorted(new_tokens):
@@ -62,7 +61,7 @@ class SideRecords:
             await self._drop_pointers(void_tokens)
 
     async def _write_pointer(self, sha256: str) -> None:
-        """Unless there is one."""
+        """Writes the pointer unless it exists."""
         await self._records.swap(token_name(sha256), encode(TokenRecord(self._environment)), None)
 
     async def _drop_pointers(self, digests: set[str]) -> None:
@@ -73,12 +72,12 @@ class SideRecords:
                 await self._records.swap(name, None, record.version)
 
     async def _write_intent(self, name: str) -> None:
-        """Anew if there is one.
+        """Writes the intent, as a new version even if it exists.
 
-        A reclaimer that found the table alive is about to drop the earlier intent as abandoned. Its swap
-        names the version that it read, so it fails against the one that is written here.
+        A reclaimer that saw the table alive may be about to drop the earlier intent as abandoned. Its swap
+        expects the version that it read, so the new version makes that swap fail.
         """
-        intent = encode(sealed(name, ReclaimRecord(self._environment)))
+        intent = encode(ReclaimRecord(self._environment))
         for _ in range(_ATTEMPTS):
             earlier = await self._records.read(name)
             version = None if earlier is None else earlier.version

@@ -1,0 +1,6 @@
+"""The space of deleted tables, given back in the background by one replica at a time.
+
+reclaimer  purges deleted tables in runs through the whole store
+intents    the state of each deletion, and the tables whose purge is due
+lease      elects the replica that reclaims
+"""

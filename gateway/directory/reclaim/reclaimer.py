@@ -1,10 +1,10 @@
-"""The space of deleted tables, given back in the background, by one replica at a time.
+"""The space of deleted tables, given back in the background by one replica at a time.
 
-The holder of the lease makes one walk through the store for all tables whose intents are due (D161). Tables
-that are deleted meanwhile join the next one. Each step of a walk is small, and a pause behind it bounds the
-commands per second. The lease keeps how far the walk is, so that the next holder goes on from there.
+The holder of the lease makes one purge run through the store for all tables whose intents are due (D161).
+Tables that are deleted meanwhile join the next run. Each step of a run is small, and a pause after it bounds
+the commands per second. The lease keeps the progress of the run, so that the next holder continues it.
 
-At rest nothing is asked: the feed of changes tells when an intent was written (`FeedFollower.on_intent`).
+At rest nothing is read: the feed of changes announces a new intent (`FeedFollower.on_intent`).
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from backends.interface import EntryStore, Keyspace, RecordStore
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.reclaim.intents import Intents
 from gateway.directory.reclaim.lease import LEASE_MS, Lease
-from gateway.directory.records import RECLAIMS, Walk
-from gateway.directory.retention import Remembering
+from gateway.directory.records import RECLAIMS, PurgeRun
+from gateway.directory.retention import CacheRetention
 
 COMMANDS_PER_SECOND = 1000
-"""A hundredth of what one Redis does, and a quarter of what a new table of DynamoDB takes."""
+"""One hundredth of a Redis server's capacity, and one quarter of a new DynamoDB table's."""
 
 KEYS_PER_SECOND = 50_000
-"""To look at a key costs a Redis little and this loop as much. 10 million keys of others take 200 s."""
+"""A scanned key costs Redis little, and this event loop as much. 10 million foreign keys take 200 s."""
 
-TABLES_IN_A_WALK = 500
-"""The lease names them all: 42 KB, of the 400 that an item of DynamoDB may have."""
+TABLES_PER_RUN = 500
+"""The lease names them all: 42 KB of the 400 KB that an item of DynamoDB may have."""
 
 _ROUND_SECONDS = 15.0
 _LEASE_SECONDS = LEASE_MS / 1000
-_LOOK_SECONDS = 3600.0
-"""Without being told: for intents of replicas that announce nothing, of versions before the feed."""
+_POLL_SECONDS = 3600.0
+"""Without an announcement: for intents from versions before the feed, which announced nothing."""
 
 log = logging.getLogger("kvs.directory")
 
@@ -46,33 +46,33 @@ class Reclaimer:
         records: RecordStore,
         entries: EntryStore,
         corrupt: CorruptRecords,
-        remembering: Remembering,
+        retention: CacheRetention,
         clock: Clock,
     ) -> None:
         self._entries = entries
-        self._intents = Intents(records, corrupt, remembering, clock)
+        self._intents = Intents(records, corrupt, retention, clock)
         self._lease = Lease(records, corrupt, clock)
-        self._held_up: dict[str, BackendError] = {}
-        """Intents whose walk could not go on in this round, and why."""
+        self._stalled: dict[str, BackendError] = {}
+        """Intents whose run failed in this round, with the error."""
         self.pause_seconds = 0.0
-        """Until the next round, unless an intent is written before."""
+        """Pause until the next round, unless a new intent is announced before."""
         self.scanned = 0
-        """Keys that were looked at."""
+        """Keys looked at."""
         self.deleted = 0
-        """Entries that were removed."""
+        """Entries removed."""
 
     @property
     def pending(self) -> int:
-        """Tables whose space is not given back wholly, if it is this replica that reclaims."""
+        """Deleted tables whose space is not given back completely, if this replica reclaims."""
         return len(self._intents)
 
     async def run(self) -> None:
-        """One round, with as many walks as are due. What fails is done in the next one."""
+        """Makes one round of as many runs as are due. The next round repeats what failed."""
         self.pause_seconds = _ROUND_SECONDS
-        self._held_up.clear()
+        self._stalled.clear()
         try:
             self.pause_seconds = await self._round()
-            failures = [*self._intents.failures, *self._held_up.values()]
+            failures = [*self._intents.failures, *self._stalled.values()]
         except BackendError as error:
             failures = [error]
         if failures:
@@ -80,55 +80,63 @@ class Reclaimer:
             log.warning("reclaiming waits for the store", extra={"fields": fields})
 
     async def _round(self) -> float:
-        """The pause behind it, in seconds. Raises BackendError."""
+        """Makes one round and returns the pause after it, in seconds. Raises BackendError."""
+        # The order of these checks makes rest cheap: every other replica reads the lease alone, and without
+        # intents the last holder removes its lease and sleeps.
         if await self._lease.is_elsewhere():
-            self._intents.forget()
+            self._intents.reset()
             return _LEASE_SECONDS
-        if not await self._intents.are_there():
-            self._intents.forget()
+        if not await self._intents.any():
+            self._intents.reset()
             await self._lease.release()
-            return _LOOK_SECONDS
+            return _POLL_SECONDS
         lease = await self._lease.take()
         if lease is None:
             return _LEASE_SECONDS
-        walk = lease.walk if lease.walk and await self._intents.are_due(lease.walk.intents) else None
+        # The lease may name a run that its last holder left. It is continued only if all of its tables are
+        # still due: since then an intent may have been written anew, or the record may be damaged.
+        run = lease.run if lease.run and await self._intents.are_due(lease.run.intents) else None
         while True:
-            if walk is not None and not await self._go_on(walk):
-                self._intents.forget()
+            if run is not None and not await self._continue(run):
+                self._intents.reset()
                 return _LEASE_SECONDS
-            due = await self._intents.due(TABLES_IN_A_WALK, but=self._held_up)
+            # Stalled intents share the next run only if another table is due as well; alone they would fail
+            # again immediately, so they wait for the next round.
+            due = await self._intents.due(TABLES_PER_RUN, stalled=self._stalled)
             if not due:
                 return _ROUND_SECONDS
-            walk = Walk(due)
-            if not await self._lease.renew(walk):
+            # The run is written into the lease before its first purge. The swap fails if another replica has
+            # taken over after a long pause of this process; nothing is purged then.
+            run = PurgeRun(due)
+            if not await self._lease.renew(run):
                 return _LEASE_SECONDS
 
-    async def _go_on(self, walk: Walk) -> bool:
-        """Go a walk to its end, or until the store holds it up; False: another replica has the lease now.
+    async def _continue(self, run: PurgeRun) -> bool:
+        """Makes a run until its end or until the store fails. Returns False if the lease is lost.
 
-        One that is held up stays in the lease, for the next round. Where tables were deleted meanwhile, a new
-        walk takes its place, which they share.
+        A stalled run stays in the lease for the next round. If tables were deleted meanwhile, a new run for
+        all of them replaces it.
         """
-        keyspaces = [Keyspace(name.removeprefix(RECLAIMS)) for name in walk.intents]
+        keyspaces = [Keyspace(name.removeprefix(RECLAIMS)) for name in run.intents]
         is_over = False
         while not is_over:
-            if self._lease.is_due and not await self._lease.renew(walk):
+            if self._lease.is_due and not await self._lease.renew(run):
                 return False
             try:
-                step = await self._entries.purge(keyspaces, walk.cursor)
+                step = await self._entries.purge(keyspaces, run.cursor)
             except BackendError as error:
-                self._held_up |= dict.fromkeys(walk.intents, error)
-                return await self._lease.renew(walk)
+                self._stalled |= dict.fromkeys(run.intents, error)
+                return await self._lease.renew(run)
             self.scanned += step.scanned
             self.deleted += step.deleted
             await _pace(step.commands, step.scanned)
             is_over = step.cursor is None
-            walk = replace(walk, cursor=step.cursor)
-        return await self._close(walk)
+            run = replace(run, cursor=step.cursor)
+        return await self._close(run)
 
-    async def _close(self, walk: Walk) -> bool:
-        """Note of each intent that the whole store was walked for it."""
-        for name, version in walk.intents.items():
+    async def _close(self, run: PurgeRun) -> bool:
+        """Notes in each intent that the whole store was purged of its table."""
+        for name, version in run.intents.items():
             await self._intents.note_purged(name, version)
             await _pace(commands=2)
         return await self._lease.renew(None)

@@ -1,47 +1,87 @@
-"""The cache of bindings: bounded, found by token digest and by app environment."""
+"""The cache of bindings, by token digest and by app environment, and the negative cache. All are bounded."""
 
 from collections.abc import Iterator
 
-from cachetools import FIFOCache
+from cachetools import FIFOCache, LRUCache
 from msgspec import Struct
 
 from gateway.domain.model import Binding, Environment
 
+MAX_BINDINGS = 100_000
+MAX_UNKNOWN_TOKENS = 10_000
+
 
 class CachedBinding(Struct, gc=False):
-    """A binding as the store's record of `version` gave it; `resolve.freshness` judges it."""
+    """A binding from the store's record of `version`; `resolve.freshness` decides whether it may be used."""
 
     binding: Binding
     version: str
     epoch: int
-    vouched_for_ms: int
-    """When the store vouched for it: at its lookup, or by the feed, before it expired."""
+    confirmed_ms: int
+    """The last time for which the store confirmed it: by its lookup, or by the feed before it expired."""
     fresh_until_ms: int
-    is_vouched_for: bool = True
-    """Whether the feed, as long as it speaks, vouches for it."""
+    covered_by_feed: bool = True
+    """Whether an answer of the feed that does not name its app confirms it."""
     may_be_stale: bool = True
-    """Whether the feed has told every change since the lookup, so that an outage may be bridged for long."""
+    """Whether the feed has announced every change since the lookup, so that a long outage may be bridged."""
     edition: object = None
-    """Of the declared apps, in which its app was looked for last, and was not."""
+    """The edition of the declared apps in which its app was last searched for, and not found."""
+
+
+class CacheCounts(Struct):
+    """Resolutions of managed tokens since the start, by how they were answered."""
+
+    hits: int = 0
+    misses: int = 0
+    stale: int = 0
+    withheld: int = 0
 
 
 class BindingCache(FIFOCache[bytes, CachedBinding]):
-    """Bindings by token digest; the oldest one makes room.
+    """Bindings by token digest; the oldest one is evicted.
 
-    A change names an app, not its tokens, so an index holds the digests of each environment. What the request
-    path needs is found by `find` in a plain dictionary: one step, where the cache's own lookup takes three.
+    A change names an app, not its tokens, so an index holds the digests of each environment. The request path
+    uses `find`, the `get` of a plain dictionary: one step, where the cache's own lookup takes three.
     """
 
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
+    def __init__(self) -> None:
+        super().__init__(MAX_BINDINGS)
         self._digests: dict[Environment, set[bytes]] = {}
         self._bindings: dict[bytes, CachedBinding] = {}
+        self._unknown_until_ms: LRUCache[bytes, int] = LRUCache(MAX_UNKNOWN_TOKENS)
+        self._corrupt_until_ms: LRUCache[bytes, int] = LRUCache(MAX_UNKNOWN_TOKENS)
         self.find = self._bindings.get
+        self.counts = CacheCounts()
 
     def of(self, environment: Environment) -> Iterator[CachedBinding]:
-        """Every binding of an app environment."""
+        """Yields every binding of an app environment."""
         for digest in self._digests.get(environment, ()):
             yield self[digest]
+
+    def put_unknown(self, digest: bytes, until_ms: int) -> None:
+        """Caches that no app has this token."""
+        self.pop(digest, None)
+        self._unknown_until_ms[digest] = until_ms
+
+    def put_corrupt(self, digest: bytes, until_ms: int) -> None:
+        """Caches that a record of this token cannot be read."""
+        self.pop(digest, None)
+        self._corrupt_until_ms[digest] = until_ms
+
+    def is_unknown(self, digest: bytes, now_ms: int) -> bool:
+        """Whether a recent lookup found no app with this token."""
+        return self._unknown_until_ms.get(digest, 0) > now_ms
+
+    def is_corrupt(self, digest: bytes, now_ms: int) -> bool:
+        """Whether a recent lookup met a corrupt record."""
+        return self._corrupt_until_ms.get(digest, 0) > now_ms
+
+    def drop_unknown(self, digest: bytes | None = None) -> None:
+        """Removes one token from the negative cache, or all of them."""
+        if digest is None:
+            self._unknown_until_ms.clear()
+        else:
+            self._unknown_until_ms.pop(digest, None)
 
     def __setitem__(self, digest: bytes, cached: CachedBinding) -> None:
         super().__setitem__(digest, cached)

@@ -1,14 +1,14 @@
-"""Lookups of bindings in flight: one per token (single flight), and none that a change has overtaken is kept.
+"""One lookup per token at a time (single flight), and none that a change has overtaken is used or cached.
 
-The race to be excluded is a lookup that read the app's document before a change and finishes after it: it
-must neither answer a call that began after the change, nor be cached.
+The race to exclude: a lookup reads the app's document before a change and finishes after it. It must neither
+answer a call that began after the change, nor be cached.
 
-- Every change counts `_changes` up and notes the count under its app environment, in `_changed_at`. A call
-  notes the count before it waits. If its app was changed since, the lookup may have read what was there
-  before and is made again (for the calls that have waited for it, too).
-- Which app a lookup is about is not known before it ends. So a change detaches all lookups in flight: no
-  later call joins one, and none of them is cached. Lookups of other apps still answer those who wait for
-  them; they cost one more lookup later.
+- Every change increments `_changes` and records the count for its app environment in `_changed_at`. A call
+  remembers the count before it waits. If its app was changed since, the lookup may have read the state before
+  the change, so the call looks up again, even if its own wait began before the change.
+- A lookup's app is unknown until the lookup ends. A change therefore detaches all lookups in flight: no later
+  call joins them, and none is cached. Lookups of other apps still answer the calls that wait for them; the
+  cost is one more lookup later.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from gateway.domain.model import Binding, Environment
 
 _MAX_LOOKUPS = 3
-"""Of one call: an app that is changed without pause must not keep it waiting for ever."""
+"""Per call: an app that changes continuously must not keep a call waiting forever."""
 
 IsCurrent = Callable[[], bool]
 """Whether a lookup may still be cached."""
@@ -25,8 +25,8 @@ IsCurrent = Callable[[], bool]
 LookUp = Callable[[bytes, IsCurrent], Awaitable[Binding | None]]
 
 
-class Lookups:
-    """Shares `look_up` among the calls that wait for the same token."""
+class SingleFlight:
+    """Shares one run of `look_up` among the calls that wait for the same token."""
 
     def __init__(self, look_up: LookUp) -> None:
         self._look_up = look_up
@@ -40,7 +40,7 @@ class Lookups:
         return digest in self._in_flight
 
     async def current(self, digest: bytes) -> Binding | None:
-        """The binding as the store has it, read after every change of its app that is known here."""
+        """Returns the binding in the store, read after every change of its app that this replica knows."""
         self._waiting += 1
         try:
             for _ in range(_MAX_LOOKUPS):
@@ -52,21 +52,21 @@ class Lookups:
         finally:
             self._waiting -= 1
             if not self._waiting:
-                self._changed_at.clear()  # of interest only to those who wait
+                self._changed_at.clear()  # only waiting calls compare with it; this bounds its size
 
     def note_change(self, environment: Environment) -> None:
-        """An app was changed."""
+        """Notes that an app was changed."""
         self._changes += 1
         if self._waiting:
             self._changed_at[environment] = self._changes
         self._in_flight.clear()
 
-    def forget(self, digest: bytes) -> None:
-        """A token was made or removed: its lookup in flight may have seen neither."""
+    def detach(self, digest: bytes) -> None:
+        """Lets no later call join a lookup that may have missed the creation or removal of its token."""
         self._in_flight.pop(digest, None)
 
-    def note_changes(self) -> None:
-        """Any app may have been changed."""
+    def note_possible_changes(self) -> None:
+        """Notes that any app may have been changed."""
         self._changes += 1
         self._all_changed_at = self._changes
         self._in_flight.clear()
@@ -75,7 +75,7 @@ class Lookups:
         return max(self._all_changed_at, self._changed_at.get(environment, 0)) > changes
 
     async def _join(self, digest: bytes) -> Binding | None:
-        """The lookup of this token that is in flight, or a new one; it outlives a call that is cancelled."""
+        """Waits for the token's lookup in flight or for a new one. A cancelled call does not cancel it."""
         lookup = self._in_flight.get(digest)
         if lookup is None:
             lookup = self._in_flight[digest] = asyncio.create_task(self._run(digest))
@@ -85,6 +85,8 @@ class Lookups:
         this = asyncio.current_task()
 
         def is_current() -> bool:
+            # By identity of the task, not by presence of the digest: after a change has detached this lookup,
+            # the entry may be that of a newer lookup, which must stay, and this one must not be cached.
             return self._in_flight.get(digest) is this
 
         try:
