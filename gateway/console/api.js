@@ -1,8 +1,8 @@
-/** The calls of the control plane. What it refuses is thrown as a Refusal, with what explains it. */
+/** Client of the control plane. Refused requests throw a Refusal with its explanation. */
 
 const DEADLINE_MS = 30_000;
 
-/** An answer that is no success. `status` is 0 if there was none. */
+/** A failed request. `status` is 0 if there was no response. */
 export class Refusal extends Error {
   constructor(status, code, detail, requestId) {
     super(code);
@@ -10,33 +10,34 @@ export class Refusal extends Error {
   }
 }
 
-/** How calls prove who calls. The session replaces both functions. */
+/** Credentials of the calls. The session replaces both functions. */
 export const credentials = {
   token: () => null,
-  /** Ask for another token once this one is refused. Gives whether there is one. */
+  /** Asks for a new token after the current one was refused. Resolves to whether there is one. */
   renew: async () => false,
 };
 
 /**
- * One call; the answer's JSON and the address of the next page. The session's token is renewed once it ended, and the
- * call repeated; a `token` of the call's own is not.
+ * Sends one request; resolves to the JSON and the cursor of the next page. If the session's token has expired, the user
+ * is asked for a new one and the request is repeated, which is safe because a 401 changed nothing. An explicit `token`
+ * is never renewed.
  */
 export async function call(method, path, { body, token, headers = {}, signal } = {}) {
   try {
-    return await exchange(method, path, body, token === undefined ? credentials.token() : token, headers, signal);
+    return await send(method, path, body, token === undefined ? credentials.token() : token, headers, signal);
   } catch (error) {
     const ended = error instanceof Refusal && error.status === 401 && token === undefined;
     if (!ended || !(await credentials.renew())) throw error;
-    return exchange(method, path, body, credentials.token(), headers, signal);
+    return send(method, path, body, credentials.token(), headers, signal);
   }
 }
 
-/** The JSON of one call's answer. */
+/** Sends one request; resolves to the JSON. */
 export async function ask(method, path, options) {
   return (await call(method, path, options)).json;
 }
 
-async function exchange(method, path, body, token, headers, signal) {
+async function send(method, path, body, token, headers, signal) {
   const fields = { ...headers };
   if (token) fields.Authorization = `Bearer ${token}`;
   if (body !== undefined) fields["Content-Type"] = "application/json";
@@ -74,7 +75,7 @@ function refusal(response, json) {
   return new Refusal(response.status, code, detail, response.headers.get("x-request-id"));
 }
 
-/** The `after` of the next page from a Link field (RFC 8288), or null. */
+/** The `after` parameter of the next page from a Link header (RFC 8288), or null. */
 function nextPage(field) {
   const found = field && /<([^>]*)>\s*;\s*rel="?next"?/.exec(field);
   return found ? new URL(found[1], location.origin).searchParams.get("after") : null;
@@ -87,13 +88,13 @@ export function appPath({ org, app, env }, rest = "", query = {}) {
   return `/v1/orgs/${segment(org)}/apps/${segment(app)}${rest}?${new URLSearchParams({ env, ...query })}`;
 }
 
-/** The path of an app's tables, or of one of them. */
+/** The path of an app's tables, or of one table. */
 export function tablePath(environment, table = null, rest = "") {
   const name = table === null ? "" : `/${segment(table)}`;
   return appPath(environment, `/services/kvs/tables${name}${rest}`);
 }
 
-/** The path of a list, from a place on. */
+/** The path of a page of a list, starting at the cursor `after`. */
 export function listPath(path, { after, limit }) {
   const query = new URLSearchParams({ limit });
   if (after) query.set("after", after);

@@ -1,4 +1,4 @@
-/** Bars over time, drawn as SVG: told apart by length, with the largest value and the limit written beside them. */
+/** Bar charts over time, drawn as SVG, with the largest value and the limit in words. */
 
 import { figure, h, svg } from "./html.js";
 
@@ -7,12 +7,12 @@ const HEIGHT = 120;
 const TOP = 2;
 const GAP = 1;
 
-/** An instant of a chart or its table. */
+/** Formats an instant for a chart or its table. */
 export function clock(at) {
   return `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** `points` are `{at, value}` in order. `limit` is drawn as a dashed line where it is in the picture. */
+/** `points` are `{at, value}` in order. `limit` becomes a dashed line if the values reach half of it. */
 export function bars(title, points, limit = null) {
   const largest = Math.max(1, ...points.map(({ value }) => value));
   const isNear = limit !== null && largest >= limit / 2;
@@ -21,7 +21,7 @@ export function bars(title, points, limit = null) {
   const width = WIDTH / Math.max(points.length, 1);
   const bar = ({ value }, index) =>
     svg("rect", { class: "bar-of-chart", x: index * width, y: HEIGHT - height(value), width: Math.max(width - GAP, GAP), height: height(value) });
-  const label = `${title}: at most ${figure(largest)}${limit === null ? "" : `, limit ${figure(limit)}`}; the figures follow as a table`;
+  const label = `${title}: peak ${figure(largest)}${limit === null ? "" : `, limit ${figure(limit)}`}. The figures follow as a table.`;
   const highest = `${figure(Math.round(top))} per minute${isNear && limit >= largest ? ", the limit" : ""}`;
   return h("div", { class: "plot" },
     h("p", {}, highest),
@@ -32,7 +32,7 @@ export function bars(title, points, limit = null) {
     h("p", { class: "ends" }, h("span", {}, clock(points[0].at)), h("span", {}, clock(points.at(-1).at))));
 }
 
-/** How much of a limit is used, as a picture and in words. */
+/** The used share of a limit: percent and words. */
 export function share(used, limit) {
   const percent = limit > 0 ? Math.round((100 * used) / limit) : 0;
   const state = percent >= 100 ? "at the limit" : percent >= 80 ? "near the limit" : "below the limit";

@@ -1,4 +1,4 @@
-/** The console: shows the page that the address names, and who is signed in. */
+/** Entry point: routes addresses to pages, shows the signed-in caller and refreshes the page. */
 
 import { Refusal, credentials } from "./api.js";
 import { announce, h, link } from "./html.js";
@@ -25,7 +25,7 @@ let shown = { hash: null, state: undefined };
 let leaving = new AbortController();
 let isLoading = false;
 
-/** Show the page that the address names. `isQuiet`: only if something changed, and without moving the focus. */
+/** Shows the page for the address. `isQuiet` replaces it only if something changed, and keeps the focus. */
 async function show({ isQuiet = false } = {}) {
   const hash = location.hash;
   leaving.abort();
@@ -37,7 +37,7 @@ async function show({ isQuiet = false } = {}) {
     const page = await load(parse(hash), signal);
     if (signal.aborted || (isQuiet && isDialogOpen())) return;
     document.getElementById("stale")?.remove();
-    if (isQuiet && page.isStale) main.prepend(h("p", { id: "stale", class: "notice warn" }, "The gateway does not answer; what is shown may be out of date."));
+    if (isQuiet && page.isStale) main.prepend(h("p", { id: "stale", class: "notice warn" }, "The gateway is not responding. This page may be out of date."));
     else if (!isQuiet || page.state !== shown.state) place(page, hash, isQuiet);
   } finally {
     ended();
@@ -47,13 +47,13 @@ async function show({ isQuiet = false } = {}) {
 async function load(route, signal) {
   if (!session.caller) return signIn({ done: show });
   const page = PAGES[route.page];
-  if (!page) return { title: "No such page", content: [heading([], "No such page"), h("p", {}, link("#/", "Organizations"))] };
+  if (!page) return { title: "Page not found", content: [heading([], "Page not found"), h("p", {}, link("#/", "Go to organizations"))] };
   try {
     return await page(route, { signal, reload: show });
   } catch (error) {
     if (signal.aborted) return null;
     const again = button("Try again", () => show());
-    return { title: "Not shown", state: `refused ${error.message}`, isStale: ![403, 404].includes(error.status), content: [heading([], "This page cannot be shown"), notice(error, again)] };
+    return { title: "Error", state: `refused ${error.message}`, isStale: ![403, 404].includes(error.status), content: [heading([], "This page can't be shown"), notice(error, again)] };
   }
 }
 
@@ -62,7 +62,7 @@ function place(page, hash, isQuiet) {
   main.replaceChildren(...page.content.filter(Boolean));
   document.title = `${page.title} · KVS Console`;
   shown = { hash, state: page.state };
-  if (isQuiet) announce("This page was changed elsewhere, and shows it now.");
+  if (isQuiet) announce("Page updated");
   else announce(page.title);
   if (!isQuiet || wasWithin) (main.querySelector("[data-first]") ?? main.querySelector("h1")).focus({ preventScroll: isQuiet });
   if (!isQuiet) scrollTo(0, 0);
@@ -81,7 +81,7 @@ function showProgress(signal) {
   };
 }
 
-/** What others changed is read when somebody looks at the page again, and now and then. */
+/** Reloads the page's data every 15 seconds and when the user comes back, but not while the user is typing. */
 function refresh() {
   const isTyping = document.activeElement?.matches("#main input, #main select");
   if (isLoading || document.hidden || !session.caller || isDialogOpen() || isTyping || shown.state === undefined) return;
@@ -97,7 +97,7 @@ function showCaller() {
 
 let renewal = null;
 
-/** A token that ended is asked for again over the page, so that nothing typed is lost. */
+/** Asks for a new token over the page, so that no input is lost. Concurrent requests share one dialog. */
 credentials.renew = () => {
   if (!session.caller) return Promise.resolve(false);
   renewal ??= askToken().finally(() => { renewal = null; });

@@ -1,13 +1,13 @@
-/** Elements. Text becomes text nodes, so that a name that holds markup is shown as it is written. */
+/** Builds elements. Text becomes text nodes only, so a name that contains markup cannot inject elements. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. Attributes that are functions listen to the event they name; false and null leave one out. */
+/** An HTML element. A function as an attribute becomes the listener of that event; false and null omit the attribute. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same, of a picture. */
+/** An SVG element, built like `h`. */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -29,13 +29,13 @@ export function link(address, ...children) {
 
 let identifiers = 0;
 
-/** An id that no other element has. */
+/** A unique element id. */
 export function newId(prefix) {
   identifiers += 1;
   return `${prefix}-${identifiers}`;
 }
 
-/** Tell a screen reader what happened. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }

@@ -1,4 +1,4 @@
-/** Search by the beginning of a name: lists are sorted, so a search is a page that begins at the right place. */
+/** Search by name prefix. Lists are sorted, so a search is a page that starts just before the prefix. */
 
 import { call, listPath } from "./api.js";
 
@@ -7,12 +7,13 @@ const LONGEST = 64;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * The place right before every name that begins with `prefix`, as a list's `after`; null for the list's own beginning.
+ * The cursor (`after`) just before all names that start with `prefix`; null for the start of the list.
  *
- * It is the greatest name that sorts before the prefix: the last character lowered by one, then filled up with the
- * greatest character. Characters that sort before the separator of `app/env` have no such name, so they are left off.
+ * It is the greatest name that sorts before the prefix: the last character lowered by one, padded with the greatest
+ * character. `-` and `.` sort before the `/` of `app/env`, so a prefix that ends with them has no such name; they are
+ * cut off, and the page may start with some names that do not match.
  */
-function placeBefore(prefix) {
+function cursorBefore(prefix) {
   const settled = prefix.replace(/[-.]+$/, "");
   if (settled === "") return null;
   const lower = CHARACTERS[CHARACTERS.indexOf(settled.at(-1)) - 1];
@@ -21,10 +22,10 @@ function placeBefore(prefix) {
   return (begin + lower).padEnd(LONGEST, "z");
 }
 
-/** The part of a list that a query asks for: `found`, and the place to go on from, or null. */
+/** One page of a search: the matches, and the cursor of the next page or null. */
 export async function findPage(path, { search: prefix = "", after }, limit, signal) {
   if (prefix && !NAME.test(prefix)) return { found: [], next: null };
-  const { json, next } = await call("GET", listPath(path, { after: after ?? placeBefore(prefix), limit }), { signal });
+  const { json, next } = await call("GET", listPath(path, { after: after ?? cursorBefore(prefix), limit }), { signal });
   const last = json.at(-1)?.id ?? "";
   const isBehind = last > prefix && !last.startsWith(prefix);
   return { found: json.filter(({ id }) => id.startsWith(prefix)), next: isBehind ? null : next };

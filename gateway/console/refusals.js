@@ -1,42 +1,42 @@
-/** Refusals in words: what happened, and what to do. */
+/** Error messages: what happened, and what to do about it. */
 
 import { Refusal } from "./api.js";
 import { h } from "./html.js";
 
 const WORDS = {
   unreachable: ["The gateway cannot be reached.", "Check the connection, then try again."],
-  answer_lost: ["No answer came back.", "Check the connection, and look before you try again: the change may have been made. The token of a table whose answer was lost cannot be shown; rotate it."],
-  no_answer: ["The gateway did not answer in 30 s.", "Look before you try again: the change may have been made."],
-  invalid_answer: ["The answer did not come from the gateway.", "Check the proxy between this browser and the gateway."],
-  sign_in_failed: ["The issuer did not sign you in.", "Try again, or sign in with a control token."],
-  missing_token: ["Nobody is signed in.", "Sign in again."],
-  invalid_token: ["The gateway does not accept this token.", "Check that it is a control token of this gateway, and still valid."],
-  not_allowed: ["Your token does not allow this.", "Ask who operates the gateway for the permission."],
-  app_not_found: ["There is no such app.", "It may have been removed. Go back to the list of apps."],
-  table_not_found: ["There is no such table.", "It may have been deleted. Go back to the app."],
-  app_exists: ["There is an app of this name and environment.", "Choose another name, or open the app."],
-  table_exists: ["There is a table of this name.", "Choose another name; upper and lower case are the same."],
-  table_limit_reached: ["The app has as many tables as it may have.", "Delete a table, or raise the app's limit."],
-  too_many_tokens: ["The table has 8 valid tokens.", "Wait until an overlap has ended, or rotate at once, which ends them all."],
-  unsupported_app_type: ["Apps of this type cannot have tables.", "Tables are for api, web-ssr and sse."],
-  declared_app: ["This app is declared in the gateway's configuration.", "Change it there; here it is read-only."],
-  app_unreadable: ["The record of this app is damaged.", "Ask who operates the gateway: the log names it."],
-  auth_unavailable: ["The store of apps and tables does not answer.", "Try again in a moment."],
-  usage_unavailable: ["Prometheus does not answer.", "Try again in a moment."],
-  no_usage: ["Usage is not shown here.", "Who operates the gateway can name a Prometheus under console.prometheus."],
-  changed_meanwhile: ["Somebody changed this while the form was open.", "Check what is different; sent again, your values count."],
-  shutting_down: ["This replica is shutting down.", "Try again: another one will answer."],
-  internal_error: ["The gateway failed.", "Try again; if it fails again, report the request id."],
+  answer_lost: ["The connection was lost before the gateway answered.", "The change may have been made. Reload the page to check before you try again. If a table was created, rotate its token to get a new one."],
+  no_answer: ["The gateway did not answer within 30 seconds.", "The change may have been made. Reload the page to check before you try again."],
+  invalid_answer: ["The response did not come from the gateway.", "Check the proxy between this browser and the gateway."],
+  sign_in_failed: ["Sign-in failed.", "Try again, or sign in with a control token."],
+  missing_token: ["You are not signed in.", "Sign in again."],
+  invalid_token: ["The gateway does not accept this token.", "Check that it is a valid control token of this gateway."],
+  not_allowed: ["You don't have permission to do this.", "Ask the gateway's operator for access."],
+  app_not_found: ["App not found.", "It may have been removed. Go back to the list of apps."],
+  table_not_found: ["Table not found.", "It may have been deleted. Go back to the app."],
+  app_exists: ["An app with this name and environment already exists.", "Choose another name, or open the existing app."],
+  table_exists: ["A table with this name already exists.", "Choose another name. Names that differ only in case count as the same."],
+  table_limit_reached: ["Table limit reached.", "Delete a table, or raise the app's limit."],
+  too_many_tokens: ["The table already has 8 valid tokens.", "Wait for an overlap to end, or rotate without an overlap to revoke all of them."],
+  unsupported_app_type: ["Apps of this type can't have tables.", "Only api, web-ssr and sse apps can."],
+  declared_app: ["This app is declared in the gateway's configuration.", "Edit the configuration to change it."],
+  app_unreadable: ["The record of this app is damaged.", "Ask the gateway's operator to check the log."],
+  auth_unavailable: ["The store of apps and tables is not responding.", "Try again in a moment."],
+  usage_unavailable: ["Prometheus is not responding.", "Try again in a moment."],
+  no_usage: ["Usage is not available.", "Ask your operator to set console.prometheus."],
+  changed_meanwhile: ["Someone else changed this while you were editing.", "Save again to overwrite with your values."],
+  shutting_down: ["This replica is shutting down.", "Try again. Another replica will answer."],
+  internal_error: ["Something went wrong in the gateway.", "Try again. If it keeps failing, report the request id."],
 };
 
-/** What happened, and what to do, of anything that was thrown. */
+/** Words for anything that was thrown. */
 export function explain(error) {
-  if (!(error instanceof Refusal)) return { happened: "Something failed in this page.", todo: "Load the page again.", detail: error.message };
-  const [happened, todo] = WORDS[error.code] ?? [`The gateway refused: ${error.code}.`, "Change what it names, then try again."];
+  if (!(error instanceof Refusal)) return { happened: "Something went wrong on this page.", todo: "Reload the page.", detail: error.message };
+  const [happened, todo] = WORDS[error.code] ?? [`The gateway refused the request: ${error.code}.`, "Correct the input and try again."];
   return { happened, todo, detail: error.detail, requestId: error.requestId };
 }
 
-/** The same as an element that is read out at once. */
+/** The same words as an element that screen readers announce immediately. */
 export function notice(error, ...actions) {
   const { happened, todo, detail, requestId } = explain(error);
   return h("div", { class: "notice bad", role: "alert", tabindex: "-1" },

@@ -1,7 +1,7 @@
-/** Places of the console: `#/orgs/acme/apps/shop/production`. They name apps and tables, never a token. */
+/** Addresses of the console, such as `#/orgs/acme/apps/shop/production`. They never contain a token. */
 
 const NAME = "([^/]+)";
-const PLACES = [
+const ROUTES = [
   ["organizations", /^\/?$/, []],
   ["apps", new RegExp(`^/orgs/${NAME}$`), ["org"]],
   ["app", new RegExp(`^/orgs/${NAME}/apps/${NAME}/${NAME}$`), ["org", "app", "env"]],
@@ -10,11 +10,11 @@ const PLACES = [
   ["health", /^\/health$/, []],
 ];
 
-/** The page, its parameters and its query that an address stands for; page null if none does. */
+/** Parses an address into page, parameters and query; page is null if no route matches. */
 export function parse(hash) {
   const [path, search = ""] = hash.replace(/^#/, "").split("?");
   const query = Object.fromEntries(new URLSearchParams(search));
-  for (const [page, pattern, names] of PLACES) {
+  for (const [page, pattern, names] of ROUTES) {
     const parts = pattern.exec(path)?.slice(1).map(decode);
     if (parts && !parts.includes(null)) {
       return { page, query, ...Object.fromEntries(names.map((name, index) => [name, parts[index]])) };
@@ -23,7 +23,7 @@ export function parse(hash) {
   return { page: null, query };
 }
 
-/** The name that stands there, or null. `.` and `..` are none: they would lead to the path of another call. */
+/** Decodes a path segment, or returns null. `.` and `..` are refused: in a URL they would lead to another resource. */
 function decode(part) {
   try {
     const name = decodeURIComponent(part);

@@ -1,9 +1,9 @@
-/** The runtime variables of a table, ready for a shell, a file or a cluster, and calls that use them. */
+/** Runtime variables of a table in several formats, and sample code that uses them. */
 
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
 const lines = (variables, write) => Object.entries(variables).map(([name, value]) => write(name, value)).join("\n");
 
-/** Each form by its title: text, or a promise of it. `table` is the table, `variables` its runtime. */
+/** Formats by title, each a text or a promise of one. `variables` are the runtime variables of `table`. */
 export function forms(table, variables) {
   return {
     Shell: lines(variables, (name, value) => `export ${name}=${quoted(value)}`),
@@ -16,10 +16,10 @@ export function forms(table, variables) {
   };
 }
 
-/** The Secret that `kvs-gateway tables create --format k8s-secret` prints: its name is the same for every token. */
+/** The Secret as `kvs-gateway tables create --format k8s-secret` prints it. Its name does not depend on the token. */
 async function kubernetesSecret(table, variables) {
   const names = [table.org_id, table.app_id, table.env_id, table.name];
-  if (!crypto.subtle) return "# The name of the Secret is computed where the console is served with TLS.";
+  if (!crypto.subtle) return "# Open the console over HTTPS to get the Secret: its name needs a hash, which browsers offer on secure pages only.";
   const octets = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(names.join("/")));
   const digest = [...new Uint8Array(octets)].map((octet) => octet.toString(16).padStart(2, "0")).join("").slice(0, 8);
   const readable = names.slice(1).join("-").toLowerCase().replace(/[^a-z0-9-]/g, "-");
@@ -29,7 +29,7 @@ async function kubernetesSecret(table, variables) {
   ].join("\n");
 }
 
-/** Keys without a session send no field for it: curl would sign it and leave it out. */
+/** The session token header is added only if there is one: curl would sign an empty header but not send it. */
 function curl(table, variables) {
   const named = (ending) => Object.keys(variables).find((name) => name.endsWith(ending));
   return `curl --aws-sigv4 "aws:amz:$${named("_KVS_REGION")}:execute-api" \\

@@ -1,24 +1,24 @@
-/** Who is signed in. The token is in this tab's session storage alone: never in an address or in the document. */
+/** The signed-in caller. The token is kept in this tab's session storage only, never in an address or the document. */
 
 import { Refusal, ask, credentials } from "./api.js";
 
 const TOKEN = "kvs.token";
 
-/** Who calls, as the control plane tells it (`whoami`); null while nobody is signed in. */
+/** The caller as `whoami` describes it; null while signed out. */
 export let caller = null;
 
 credentials.token = () => sessionStorage.getItem(TOKEN);
 
-/** Sign in with a token. Throws Refusal where the control plane does not know it. */
+/** Signs in with a token. Throws Refusal if the control plane does not accept it. */
 export async function begin(token) {
-  if (!/^[!-~]+$/.test(token)) throw new Refusal(401, "invalid_token", "It holds characters that no token has.", null);
-  const who = await ask("GET", "/v1/whoami", { token });
+  if (!/^[!-~]+$/.test(token)) throw new Refusal(401, "invalid_token", "It contains characters that are not allowed in a token.", null);
+  const identity = await ask("GET", "/v1/whoami", { token });
   sessionStorage.setItem(TOKEN, token);
-  caller = who;
+  caller = identity;
   changed();
 }
 
-/** Go on with the token that this tab has. Gives whether there is one that counts. */
+/** Resumes the session of this tab. Resolves to whether there is one. */
 export async function resume() {
   if (!credentials.token()) return false;
   caller = await ask("GET", "/v1/whoami");
@@ -26,7 +26,7 @@ export async function resume() {
   return true;
 }
 
-/** Sign out: the token is forgotten. */
+/** Signs out and deletes the token. */
 export function end() {
   sessionStorage.removeItem(TOKEN);
   caller = null;
@@ -37,7 +37,7 @@ function changed() {
   document.dispatchEvent(new CustomEvent("session"));
 }
 
-/** Whether who is signed in may do this on an app, in an organization (without `app`), or anywhere (with neither). */
+/** Tells whether the caller may do this on an app, in an organization (without `app`) or anywhere (with neither). */
 export function may(permission, org = null, app = null) {
   const covers = (patterns, name) =>
     name === null || patterns.length === 0 || patterns.some((pattern) => matches(pattern, name));
@@ -46,7 +46,7 @@ export function may(permission, org = null, app = null) {
   );
 }
 
-/** Whether a shell-style pattern (`*`, `?`, `[a-z]`, `[!a-z]`) matches a name. */
+/** Tells whether a shell-style pattern (`*`, `?`, `[a-z]`, `[!a-z]`) matches a name. */
 export function matches(pattern, name) {
   const source = pattern.replace(/\[(!?)([^\]]+)\]|[^]/g, (part, negated, characters) => {
     if (part === "*") return ".*";

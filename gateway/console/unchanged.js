@@ -1,11 +1,15 @@
-/** Changes that somebody else made while a form was open are told before they are overwritten. */
+/** Detects changes by others while a form is open, before the form overwrites them. */
 
 import { Refusal, ask } from "./api.js";
 
+const LABELS = { type: "Type", requests_per_minute: "Requests per minute", minute_limit: "Requests per minute", max_tables: "Maximum number of tables" };
+
 /**
- * A `send` for a form that changes `fields` of what is at `path`, `shown` as it was when the form was opened.
+ * A `send` function for a form that edits `fields` of the resource at `path`; `shown` is the resource when the form
+ * opened.
  *
- * Only what the form changes is sent. If the fields are others by now the form says so and stays; sent again it counts.
+ * Only changed fields are sent. If someone else changed one of the fields meanwhile, the first submission fails and
+ * names the current values; the second submission overwrites them.
  */
 export function sendUnlessChanged(path, shown, fields, read) {
   let known = shown;
@@ -15,7 +19,7 @@ export function sendUnlessChanged(path, shown, fields, read) {
     const now = await ask("GET", path);
     const others = fields.filter((name) => now[name] !== known[name]);
     known = now;
-    if (others.length) throw new Refusal(409, "changed_meanwhile", others.map((name) => `${name} is ${now[name]} now`).join(", "), null);
+    if (others.length) throw new Refusal(409, "changed_meanwhile", `Current values: ${others.map((name) => `${LABELS[name] ?? name} ${now[name]}`).join(", ")}.`, null);
     return Object.keys(body).length ? ask("PATCH", path, { body }) : now;
   };
 }

@@ -1,4 +1,4 @@
-/** An app environment: type, status and limits, and under Services its databases: the tables. */
+/** Page of an app environment: type, status, limits and tables. */
 
 import { appPath, ask, tablePath } from "../api.js";
 import { announce, figure, h, instant, link } from "../html.js";
@@ -13,7 +13,7 @@ import { TYPES, limitFields } from "./register.js";
 
 const SERVED = TYPES.map(([type]) => type);
 const COLUMNS = [
-  { title: "Table" }, { title: "Status" }, { title: "Requests per minute", number: true }, { title: "Token ends in" }, { title: "Changed" },
+  { title: "Table" }, { title: "Status" }, { title: "Requests per minute", number: true }, { title: "Token ends in" }, { title: "Updated" },
 ];
 
 export async function app(place, { signal, reload }) {
@@ -30,14 +30,14 @@ export async function app(place, { signal, reload }) {
       suspension(shown, tables),
       facts([
         ["Type", shown.type], ["Requests per minute", figure(shown.requests_per_minute)],
-        ["Tables", `${tables.length} of at most ${figure(shown.max_tables)}`], ["Usage", link(address.usage(place), "Requests and bytes")],
+        ["Tables", `${tables.length} of ${figure(shown.max_tables)}`], ["Usage", link(address.usage(place), "Requests and bytes")],
       ]),
       databases(shown, tables, place, reload),
     ],
   };
 }
 
-/** Whether the app stands in the configuration, as far as its tables tell: those of the store have an instant. */
+/** Tells whether the app is declared in the configuration. Only tables in the store have a creation time. */
 export function isDeclared(tables) {
   return tables.some((table) => table.created_at === null);
 }
@@ -55,9 +55,9 @@ function databases(shown, tables, place, reload) {
   const isServed = SERVED.includes(shown.type);
   const isFull = tables.length >= shown.max_tables;
   const create = mayCreate && isServed && !isFull ? button("Create table", () => { createTable(shown, place, reload); }, "primary") : null;
-  const why = !isServed ? `Apps of type ${shown.type} cannot have tables: tokens delivered to a browser would not stay secret.`
-    : isDeclared(tables) ? "Declared in the gateway's configuration: read-only here."
-    : isFull && mayCreate ? "The app has as many tables as it may have." : null;
+  const why = !isServed ? `Apps of type ${shown.type} can't have tables, because a token in a browser does not stay secret.`
+    : isDeclared(tables) ? "This app is declared in the gateway's configuration and read-only here."
+    : isFull && mayCreate ? `Table limit reached (${tables.length} of ${figure(shown.max_tables)}).` : null;
   const row = (table) => [
     link(address.table(place, table.name), table.name), badge(shown.status),
     figure(table.minute_limit), h("code", {}, table.token_last_four ?? "–"), instant(table.updated_at),
@@ -66,7 +66,7 @@ function databases(shown, tables, place, reload) {
     h("div", { class: "line" }, h("div", {}, h("p", { class: "eyebrow" }, "Services"), h("h2", { id: "databases" }, "Databases")), create),
     why ? h("p", { class: "quiet" }, why) : null,
     tables.length ? listing(`Tables of ${shown.name}`, COLUMNS, tables.map(row))
-      : empty("No tables yet.", h("p", { class: "quiet" }, "The first table activates the service for this app.")));
+      : empty("No tables yet", h("p", { class: "quiet" }, create ? "Create a table to get a token for this app." : "Tables of this app appear here.")));
 }
 
 function createTable(shown, place, reload) {
@@ -75,13 +75,13 @@ function createTable(shown, place, reload) {
     submit: "Create",
     fields: [
       field({ name: "name", label: "Name", required: true, maxlength: "32", pattern: "[A-Za-z0-9_]+", title: "Letters, digits and underscores",
-        hint: "1 to 32 letters, digits and underscores. In capitals it ends the name of the token's variable." }),
+        hint: "Letters, digits and underscores, at most 32. The token variable ends with this name in upper case." }),
       numberField({ name: "minute_limit", label: "Requests per minute", max: String(shown.requests_per_minute),
-        hint: `Of this table. Empty: the app's ${figure(shown.requests_per_minute)} alone.` }),
+        hint: `Leave empty to use the app limit (${figure(shown.requests_per_minute)}).` }),
     ],
     send: ({ name, minute_limit: limit }) =>
       ask("POST", tablePath(place), { body: limit === "" ? { name } : { name, minute_limit: integer(limit) } }),
-    done: (created) => showToken(created, "Store it now where the app reads its runtime variables.", reload),
+    done: (created) => showToken(created, "Save it in your app's environment now.", reload),
   });
 }
 
@@ -101,14 +101,14 @@ function edit(shown, place, reload) {
 function suspend(shown, place, reload) {
   openForm({
     title: `Suspend ${shown.name}?`, submit: "Suspend", danger: true, fields: [],
-    intro: "Its calls are refused on every replica within 2 s (403) until it is resumed. Tables, tokens and entries stay.",
+    intro: "All requests will fail with 403 within 2 seconds, until you resume the app. Tables, tokens and entries are kept.",
     send: () => ask("POST", appPath(place, "/suspend")), done: reload,
   });
 }
 
 function resume(shown, place, reload) {
   openForm({
-    title: `Resume ${shown.name}?`, submit: "Resume", fields: [], intro: "Its calls are served again, with the same tokens.",
+    title: `Resume ${shown.name}?`, submit: "Resume", fields: [], intro: "Requests will be served again with the same tokens.",
     send: () => ask("POST", appPath(place, "/resume")), done: reload,
   });
 }
@@ -116,7 +116,7 @@ function resume(shown, place, reload) {
 function remove(shown, tables, place) {
   confirmByName({
     title: `Remove ${shown.name}?`, name: shown.name, submit: "Remove",
-    intro: `The app environment ${shown.env_id}, its ${tables.length === 1 ? "table" : `${tables.length} tables`}, their tokens and every entry are gone at once, for good.`,
+    intro: `This permanently deletes the ${shown.env_id} environment of the app, ${tables.length === 1 ? "its table" : `all ${tables.length} tables`}, their tokens and every entry.`,
     send: () => ask("DELETE", appPath(place)),
     done: () => { location.hash = address.apps(place.org); },
   });

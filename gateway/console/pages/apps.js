@@ -1,4 +1,4 @@
-/** The apps of an organization, in pages, and a search by the beginning of their names. */
+/** Page of an organization: its apps, paged, with a search by name prefix. */
 
 import { figure, h, link } from "../html.js";
 import { heading } from "../parts/heading.js";
@@ -22,7 +22,7 @@ export async function apps({ org, query }, { signal }) {
     content: [
       heading([["Organizations", address.organizations()]], org, { eyebrow: "Organization", actions: [registerButton(org)] }),
       h("h2", {}, "Apps"),
-      search("Name begins with", prefix, found),
+      search("Name starts with", prefix, found),
       part.found.length ? listing(`Apps of ${org}`, COLUMNS, part.found.map(row)) : empty(nothing(prefix, part.next)),
       pager({
         first: query.after ? address.apps(org, { search: prefix }) : null,
@@ -39,6 +39,6 @@ function row(app) {
 }
 
 function nothing(prefix, next) {
-  if (prefix) return "No app begins so. Upper and lower case are told apart.";
-  return next ? "Nothing on this page that you may see. There may be more on the next." : "This organization has no apps that you may see.";
+  if (prefix) return "No apps match. Search is case-sensitive.";
+  return next ? "You can't view any app on this page. Try the next page." : "No apps that you can view.";
 }

@@ -1,4 +1,4 @@
-/** The replica that answers, what it depends on, and its configuration. */
+/** Page of the answering replica: its dependencies and its configuration. */
 
 import { Refusal, ask } from "../api.js";
 import { h, instant } from "../html.js";
@@ -8,16 +8,17 @@ import { badge, empty, facts } from "../parts/listing.js";
 const INSTANT = /^\d{4}-\d\d-\d\dT/;
 
 export async function health(_, { signal }) {
-  const told = await read(signal);
-  const head = heading([], "Health", { eyebrow: "The replica that answers", beside: told?.status ? badge(told.status) : null });
-  if (told === null) {
-    return { title: "Health", content: [head, empty("This gateway does not tell its health here.",
-      h("p", { class: "quiet" }, "Its ops listener does, at /readyz and /metrics."))] };
+  const report = await read(signal);
+  const eyebrow = report?.replica ? `Replica ${report.replica} (one of the replicas)` : null;
+  const head = heading([], "Health", { eyebrow, beside: report?.status ? badge(report.status) : null });
+  if (report === null) {
+    return { title: "Health", content: [head, empty("Health is not available here.",
+      h("p", { class: "quiet" }, "Use /readyz and /metrics on the ops listener."))] };
   }
-  const { dependencies = {}, ...rest } = told;
+  const { dependencies = {}, ...rest } = report;
   return {
     title: "Health",
-    state: JSON.stringify([told.status, dependencies, told.version]),
+    state: JSON.stringify([report.status, dependencies, report.version]),
     content: [
       head,
       h("h2", {}, "Dependencies"),
@@ -37,7 +38,7 @@ async function read(signal) {
   }
 }
 
-/** `clock_skew_seconds` as "Clock skew (seconds)". */
+/** Turns `clock_skew_seconds` into "Clock skew (seconds)". */
 function titleOf(name) {
   const words = name.replace(/_(seconds|bytes)$/, " ($1)").replaceAll("_", " ");
   return words[0].toUpperCase() + words.slice(1);

@@ -1,4 +1,4 @@
-/** Organizations that have apps, as far as who is signed in may see them. */
+/** Start page: the organizations that have apps and that the caller may see. */
 
 import { link } from "../html.js";
 import { heading } from "../parts/heading.js";
@@ -18,14 +18,19 @@ export async function organizations({ query }, { signal }) {
     state: JSON.stringify(part),
     content: [
       heading([], "Organizations", { actions: [registerButton(null)] }),
-      search("Name begins with", prefix, found),
+      search("Name starts with", prefix, found),
       part.found.length
         ? listing("Organizations", [{ title: "Organization" }], part.found.map(({ id, name }) => [link(address.apps(id), name)]))
-        : empty(prefix ? "No organization begins so." : part.next ? "Nothing on this page that you may see." : "No organization has apps yet."),
+        : empty(nothing(prefix, part.next)),
       pager({
         first: query.after ? address.organizations({ search: prefix }) : null,
         next: part.next ? address.organizations({ search: prefix, after: part.next }) : null,
       }),
     ],
   };
+}
+
+function nothing(prefix, next) {
+  if (prefix) return "No organizations match. Search is case-sensitive.";
+  return next ? "You can't view any organization on this page. Try the next page." : "No organizations yet. Register an app to create one.";
 }

@@ -1,4 +1,4 @@
-/** Register an app. */
+/** Dialog that registers an app. */
 
 import { appPath, ask } from "../api.js";
 import { field, integer, numberField, openForm } from "../parts/forms.js";
@@ -10,7 +10,7 @@ export const TYPES = [["api", "api"], ["web-ssr", "web-ssr"], ["sse", "sse"]];
 
 const NAME = { required: true, maxlength: "64", pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]*", title: "Letters, digits, dots, underscores and hyphens" };
 
-/** A button for it, or null for who may not. `org` is null where it is to be typed. */
+/** The button that opens the dialog, or null without permission. With `org` null the user types it. */
 export function registerButton(org) {
   return may("apps", org) ? button("Register app", () => { register(org); }, "primary") : null;
 }
@@ -36,10 +36,10 @@ function register(org) {
   });
 }
 
-/** The limits of an app, to type. */
+/** Fields for the limits of an app. */
 export function limitFields({ requests_per_minute: requests = "", max_tables: tables = "" }) {
   return [
-    numberField({ name: "requests_per_minute", label: "Requests per minute", value: requests, hint: "Of all tables together. Empty: the default of this region." }),
-    numberField({ name: "max_tables", label: "Tables at most", value: tables, min: "0", hint: "Empty: the default of this region." }),
+    numberField({ name: "requests_per_minute", label: "Requests per minute", value: requests, hint: "For all tables together. Leave empty to use the region's default." }),
+    numberField({ name: "max_tables", label: "Maximum number of tables", value: tables, min: "0", hint: "Leave empty to use the region's default." }),
   ];
 }

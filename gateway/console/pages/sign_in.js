@@ -1,4 +1,4 @@
-/** Sign in: with a control token, or at an issuer. */
+/** Sign-in with a control token, or through an identity provider (OIDC issuer). */
 
 import { Refusal, ask } from "../api.js";
 import { h } from "../html.js";
@@ -9,18 +9,18 @@ import { button, heading } from "../parts/heading.js";
 import { notice } from "../refusals.js";
 import * as session from "../session.js";
 
-/** The page for somebody who is not signed in. */
+/** The sign-in page. */
 export async function signIn({ done }) {
   const issuers = await listIssuers();
   return {
     title: "Sign in",
     content: [h("div", { class: "card narrow" }, heading([], "Sign in"),
-      h("p", {}, "Manage the apps and tables of this region with what your control token allows."),
+      h("p", {}, "Manage the apps and tables of this region."),
       tokenForm({ done }), issuerButtons(issuers))],
   };
 }
 
-/** Ask over the page that is shown. Gives whether somebody signed in. */
+/** Asks for a token in a dialog over the current page. Resolves to whether the user signed in. */
 export async function askToken() {
   const issuers = await listIssuers();
   return new Promise((resolve) => {
@@ -28,9 +28,9 @@ export async function askToken() {
     const dialog = openDialog({
       title: "Your session has ended",
       content: [
-        h("p", {}, "Sign in again to go on. What you typed is kept, and the call that was refused is repeated."),
+        h("p", {}, "Sign in again to continue. Your input is kept, and the request is sent again."),
         tokenForm({ done: () => { isSignedIn = true; dialog.close(); } }), issuerButtons(issuers),
-        issuers.length ? h("p", { class: "quiet" }, "Signing in at an issuer leaves this page: what you typed is lost then.") : "",
+        issuers.length ? h("p", { class: "quiet" }, "Signing in through your identity provider leaves this page and discards your input.") : "",
       ],
       closed: () => resolve(isSignedIn),
     });
@@ -39,7 +39,7 @@ export async function askToken() {
 
 function tokenForm({ done }) {
   const given = field({ name: "token", label: "Control token", type: "password", required: true, autocomplete: "off",
-    hint: "Kept in this tab until you close it or sign out." });
+    hint: "Stays in this tab until you close it or sign out." });
   given.querySelector("input").setAttribute("data-first", "");
   return form({ fields: [given], submit: "Sign in", send: ({ token }) => session.begin(token.trim()), done: () => done() });
 }
@@ -54,15 +54,15 @@ function issuerButtons(issuers) {
       problems.replaceChildren(notice(error));
     }
   };
-  return h("section", { class: "issuers", "aria-label": "Sign in at an issuer" }, h("p", { class: "quiet" }, "or"), problems,
-    ...issuers.map((issuer) => button(`Sign in at ${hostOf(issuer.issuer)}`, () => leave(issuer))));
+  return h("section", { class: "issuers", "aria-label": "Sign in with your identity provider" }, h("p", { class: "quiet" }, "or"), problems,
+    ...issuers.map((issuer) => button(`Sign in with ${hostOf(issuer.issuer)}`, () => leave(issuer))));
 }
 
 function hostOf(address) {
   return URL.canParse(address) ? new URL(address).host : address;
 }
 
-/** The issuers that the gateway names; a gateway without the call, or without an answer, leaves the token. */
+/** Lists the gateway's issuers; none if the call fails, so that signing in with a token still works. */
 async function listIssuers() {
   try {
     const issuers = await ask("GET", "/v1/sign-in", { token: null });

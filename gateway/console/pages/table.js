@@ -1,4 +1,4 @@
-/** A table: its limit, its variable, and what can be done with its token. */
+/** Page of a table: its limit, its token and the variables that an app needs. */
 
 import { appPath, ask, tablePath } from "../api.js";
 import { announce, figure, h, instant } from "../html.js";
@@ -37,13 +37,13 @@ export async function table(place, { signal, reload }) {
         ] : [],
       }),
       suspension(app, [shown]),
-      isDeclared ? h("p", { class: "notice" }, "Declared in the gateway's configuration: read-only here.") : null,
+      isDeclared ? h("p", { class: "notice" }, "This table is declared in the gateway's configuration and read-only here.") : null,
       facts([
         ["Requests per minute", figure(shown.minute_limit)],
         ["Token", shown.token_last_four ? h("code", {}, `…${shown.token_last_four}`) : "from the configuration"],
-        ["Token variable", h("span", { class: "copyable" }, variable, copyButton("the variable's name", variable))],
-        ["Base address", h("span", { class: "copyable" }, base, copyButton("the base address", base))],
-        ["Created", instant(shown.created_at)], ["Changed", instant(shown.updated_at)],
+        ["Token variable", h("span", { class: "copyable" }, variable, copyButton("variable name", variable))],
+        ["Base URL", h("span", { class: "copyable" }, base, copyButton("base URL", base))],
+        ["Created", instant(shown.created_at)], ["Updated", instant(shown.updated_at)],
       ]),
     ],
   };
@@ -54,26 +54,26 @@ function rotate(shown, place, reload) {
   openForm({
     title: `Rotate the token of ${shown.name}`,
     submit: "Rotate",
-    intro: "A new token is made and shown once. Entries stay as they are.",
-    fields: [choice("when", "The current token", [
-      { value: "overlap", label: "Stays valid for a while", checked: true, extra: minutes,
-        hint: "No downtime: put the new token where the app reads it, and deploy, before the time is over. Then the old one is refused." },
-      { value: "at-once", label: "Is refused at once",
-        hint: "For a token that leaked: every valid token of this table ends within 2 s. Calls fail until the app has the new one." },
+    intro: "Creates a new token, which is shown once. Entries are not affected.",
+    fields: [choice("when", "Current token", [
+      { value: "overlap", label: "Keep valid during an overlap", checked: true, extra: minutes,
+        hint: "No downtime if you deploy the new token before the overlap ends. After that the old token is refused." },
+      { value: "immediately", label: "Revoke immediately",
+        hint: "Use this after a leak. All valid tokens of this table stop working within 2 seconds, and requests fail until the app has the new token." },
     ])],
     send: async ({ when, overlap_minutes: given }) => {
       const overlap = when === "overlap" ? integer(given) : 0;
       const body = { overlap_seconds: overlap * MINUTE_SECONDS };
       return { overlap, rotated: await ask("POST", tablePath(place, shown.name, "/rotate"), { body }) };
     },
-    done: ({ overlap, rotated }) => showToken(rotated, becomes(overlap), reload),
+    done: ({ overlap, rotated }) => showToken(rotated, fateOfPrevious(overlap), reload),
   });
 }
 
-/** What becomes of the token before. */
-function becomes(overlap) {
-  return overlap === 0 ? "Every previous token is refused now: give the app this one."
-    : `The previous token stays valid for ${figure(overlap)} minute${overlap === 1 ? "" : "s"}: give the app this one before.`;
+/** The sentence about the previous token. */
+function fateOfPrevious(overlap) {
+  return overlap === 0 ? "All previous tokens are revoked. Save it in your app's environment now."
+    : `The previous token stays valid for ${figure(overlap)} minute${overlap === 1 ? "" : "s"}. Deploy this one before then.`;
 }
 
 function changeLimit(shown, app, place, reload) {
@@ -82,7 +82,7 @@ function changeLimit(shown, app, place, reload) {
     submit: "Save",
     fields: [numberField({ name: "minute_limit", label: "Requests per minute", value: shown.minute_limit,
       max: String(app.requests_per_minute),
-      hint: `Calls beyond it are refused with 429 until the next minute. At most the app's ${figure(app.requests_per_minute)}. Empty: the app's alone.` })],
+      hint: `Further requests fail with 429 until the next minute. At most the app limit. Leave empty to use the app limit (${figure(app.requests_per_minute)}).` })],
     send: sendUnlessChanged(tablePath(place, shown.name), shown, ["minute_limit"], (given) => ({ minute_limit: integer(given.minute_limit) })),
     done: async () => { await reload(); announce("Saved"); },
   });
@@ -91,7 +91,7 @@ function changeLimit(shown, app, place, reload) {
 function remove(shown, place) {
   confirmByName({
     title: `Delete ${shown.name}?`, name: shown.name, submit: "Delete",
-    intro: "Its token is refused and its entries are unreachable at once, for good. A table that is created again under this name is empty.",
+    intro: "This permanently deletes the table, its tokens and all its entries. A new table with the same name starts empty.",
     send: () => ask("DELETE", tablePath(place, shown.name)),
     done: () => { location.hash = address.app(place); },
   });

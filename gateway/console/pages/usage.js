@@ -1,4 +1,4 @@
-/** What the tables of an app used: pictures, and the same figures as tables. */
+/** Page of an app's usage: charts, and the same figures as tables. */
 
 import { Refusal, appPath, ask } from "../api.js";
 import { bars, clock, share } from "../chart.js";
@@ -16,8 +16,8 @@ export async function usage(place, { signal }) {
   const range = RANGES.some(([each]) => each === place.query.range) ? place.query.range : "hour";
   const trail = [["Organizations", address.organizations()], [place.org, address.apps(place.org)], [`${place.app} (${place.env})`, address.app(place)]];
   const head = heading(trail, "Usage", { eyebrow: `App · ${place.app}` });
-  const told = await read(place, range, signal);
-  if (told === null) {
+  const report = await read(place, range, signal);
+  if (report === null) {
     const { happened, todo } = explain(new Refusal(404, "no_usage", null, null));
     return { title: "Usage", content: [head, empty(happened, h("p", { class: "quiet" }, todo))] };
   }
@@ -25,19 +25,19 @@ export async function usage(place, { signal }) {
     h("a", { class: "button", href: address.usage(place, { range: each }), "aria-current": each === range ? "page" : null }, text));
   return {
     title: "Usage",
-    state: JSON.stringify(told),
+    state: JSON.stringify(report),
     content: [
       head,
       h("nav", { class: "pager", "aria-label": "Range" }, ...choices),
-      h("p", {}, "All tables together now: ", share(told.used_per_minute, told.requests_per_minute)[1], "."),
-      requests([...told.tables, ...told.deleted_tables.map((table) => ({ ...table, name: `${table.name} (deleted)` }))]),
-      ...told.tables.map((table) => series(table, place)),
-      refusals(Object.entries(told.refusals ?? {})),
+      h("p", {}, "All tables, right now: ", share(report.used_per_minute, report.requests_per_minute)[1], "."),
+      requests([...report.tables, ...report.deleted_tables.map((table) => ({ ...table, name: `${table.name} (deleted)` }))]),
+      ...report.tables.map((table) => series(table, place)),
+      refusals(Object.entries(report.refusals ?? {})),
     ],
   };
 }
 
-/** The answer; null where usage is not configured. */
+/** The usage, or null if no Prometheus is configured. */
 async function read(place, range, signal) {
   try {
     return await ask("GET", appPath(place, "/usage", { range }), { signal });
@@ -48,7 +48,7 @@ async function read(place, range, signal) {
 }
 
 function requests(tables) {
-  if (tables.length === 0) return empty("This app has no tables, and had no calls in this time.");
+  if (tables.length === 0) return empty("This app has no tables and had no requests in this period.");
   const columns = [{ title: "Table" }, ...OUTCOMES.map((title) => ({ title, number: true })), { title: "Bytes in", number: true }, { title: "Bytes out", number: true }];
   const row = (table) => [
     table.name, ...OUTCOMES.map((outcome) => figure(table.requests[outcome] ?? 0)), bytes(table.request_bytes), bytes(table.response_bytes),
@@ -68,11 +68,11 @@ function series(table, place) {
       bars(`Requests per minute of ${table.name}`, points, table.minute_limit),
       h("details", {}, h("summary", {}, "Figures"),
         listing(`Requests per minute of ${table.name}`, [{ title: "Time" }, { title: "Requests per minute", number: true }], rows)),
-    ] : [h("p", { class: "quiet" }, "No calls in this time.")]));
+    ] : [h("p", { class: "quiet" }, "No requests in this period.")]));
 }
 
 function refusals(counted) {
   if (counted.length === 0) return null;
-  return listing("Refusals by code, of every app in this region", [{ title: "Code" }, { title: "Requests", number: true }],
+  return listing("Refusals by code, for all apps in this region", [{ title: "Code" }, { title: "Requests", number: true }],
     counted.map(([code, count]) => [h("code", {}, code), figure(count)]), { isCaptionShown: true });
 }

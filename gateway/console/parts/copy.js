@@ -1,10 +1,10 @@
-/** A button that copies a text. Where the browser does not let it, the text is selected instead. */
+/** A button that copies text to the clipboard, or selects it if the browser denies access. */
 
 import { announce, h } from "../html.js";
 
 const SHOWN_MS = 2000;
 
-/** `shown` is the element with the text; `copied` is called when it was copied. */
+/** `shown` is the element with the text; `copied` is called after a copy. */
 export function copyButton(label, shown, copied = () => {}) {
   const caption = h("span", {}, "Copy");
   const button = h("button", { type: "button", class: "copy", "aria-label": `Copy ${label}`, click: copy }, caption);
@@ -12,15 +12,15 @@ export function copyButton(label, shown, copied = () => {}) {
   async function copy() {
     try {
       await navigator.clipboard.writeText(shown.textContent);
-      tell("Copied", `${label} copied`);
+      report("Copied", `Copied ${label}`);
     } catch {
       getSelection().selectAllChildren(shown);
-      tell("Selected", `${label} selected; copy it with the keyboard`);
+      report("Selected", `Selected ${label}. Copy it with the keyboard.`);
     }
     copied();
   }
 
-  function tell(short, long) {
+  function report(short, long) {
     caption.textContent = short;
     announce(long);
     setTimeout(() => { caption.textContent = "Copy"; }, SHOWN_MS);

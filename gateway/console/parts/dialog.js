@@ -1,13 +1,13 @@
-/** Dialogs: modal, named by their title, closed with Escape; the focus goes back to where it was. */
+/** Modal dialogs, labelled by their title and closed with Escape. Closing returns the focus to its previous element. */
 
 import { h, newId } from "../html.js";
 
-/** By dialog, whether it stays over another page. */
+/** Open dialogs, each with whether it survives a change of page. */
 const open = new Map();
 
 /**
- * Show a dialog. `mayClose` may keep it open; `closed` is called when it is gone, and it leaves nothing behind.
- * `staysOpen`: also over another page, as what it shows cannot be shown again.
+ * Shows a dialog. `mayClose` can veto closing; `closed` runs after the dialog and its content left the document.
+ * `staysOpen` keeps it open when the page changes, for content that cannot be shown again.
  */
 export function openDialog({ title, content, mayClose = () => true, closed = () => {}, wide = false, staysOpen = false }) {
   const id = newId("title");
@@ -32,12 +32,12 @@ export function openDialog({ title, content, mayClose = () => true, closed = () 
   return dialog;
 }
 
-/** Close what belongs to a page that is left. */
+/** Closes all dialogs but those that stay open. */
 export function closeDialogs() {
   for (const [dialog, staysOpen] of [...open]) if (!staysOpen) dialog.close();
 }
 
-/** Whether one is open. */
+/** Tells whether a dialog is open. */
 export function isDialogOpen() {
   return open.size > 0;
 }

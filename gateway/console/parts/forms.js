@@ -1,10 +1,10 @@
-/** Forms in dialogs. What was typed stays when a call fails, and a form that is being sent cannot be sent again. */
+/** Forms in dialogs. A failed request keeps the input, and a form cannot be submitted twice at the same time. */
 
 import { h, newId } from "../html.js";
 import { notice } from "../refusals.js";
 import { openDialog } from "./dialog.js";
 
-/** A labelled field. `options` makes it a choice; `hint` says what is asked for. */
+/** A labelled field. `options` makes it a select; `hint` is its description. */
 export function field({ name, label, hint, type = "text", value = "", options, required = false, ...rest }) {
   const id = newId(name);
   const attributes = { id, name, required, "aria-describedby": hint ? `${id}-hint` : null, ...rest };
@@ -17,12 +17,12 @@ export function field({ name, label, hint, type = "text", value = "", options, r
     input);
 }
 
-/** A field for a whole number from 1 on. */
+/** A field for a positive integer. */
 export function numberField(given) {
   return field({ type: "number", min: "1", max: "1000000000", step: "1", inputmode: "numeric", ...given });
 }
 
-/** A choice of one, each with an explanation. */
+/** Radio buttons, each with an explanation. */
 export function choice(name, legend, choices) {
   return h("fieldset", { class: "choice" }, h("legend", {}, legend), ...choices.map(({ value, label, hint, checked, extra }) => {
     const id = newId(name);
@@ -32,14 +32,14 @@ export function choice(name, legend, choices) {
   }));
 }
 
-/** The integer in a field, or null if it is empty. */
+/** The integer in a field; null if it is empty. */
 export function integer(text) {
   return text.trim() === "" ? null : Number(text);
 }
 
 /**
- * A form that calls `send` with its values and shows what went wrong. `send` gives what `done` is called with.
- * Cancelling closes nothing that is under way.
+ * A form that calls `send` with its values, shows its errors, and passes its result to `done`.
+ * A form that is being sent cannot be cancelled.
  */
 export function form({ fields, submit, danger = false, cancel = null, send, done }) {
   const button = h("button", { type: "submit", class: danger ? "danger" : "primary" }, submit);
@@ -75,7 +75,7 @@ export function form({ fields, submit, danger = false, cancel = null, send, done
   return element;
 }
 
-/** A form in a dialog of its own, which is closed when it was sent. */
+/** Opens a form in a dialog that closes after a successful submission. */
 export function openForm({ title, intro = null, done = () => {}, ...rest }) {
   let dialog = null;
   const element = form({
@@ -90,7 +90,7 @@ export function openForm({ title, intro = null, done = () => {}, ...rest }) {
   return dialog;
 }
 
-/** Ask to type a name before something is lost. */
+/** Asks the user to type a name before something is deleted. */
 export function confirmByName({ title, intro, name, submit, send, done }) {
   const given = field({ name: "confirmation", label: `Type ${name} to confirm`, required: true, pattern: name.replace(/[.\-]/g, "\\$&"), title: name });
   return openForm({ title, intro, fields: [given], submit, danger: true, send, done });

@@ -1,8 +1,8 @@
-/** The head of a page: where it is, its title, and what can be done there. */
+/** The head of a page: breadcrumbs, title and actions. */
 
 import { h, link } from "../html.js";
 
-/** `trail` are `[text, address]` of the places above; `actions` buttons, null for those that are not allowed. */
+/** `trail` holds the breadcrumbs as `[text, address]`; `actions` holds buttons, with null for those not permitted. */
 export function heading(trail, title, { eyebrow = null, actions = [], beside = null } = {}) {
   const given = actions.filter(Boolean);
   return h("header", { class: "heading" },
@@ -15,7 +15,7 @@ export function heading(trail, title, { eyebrow = null, actions = [], beside = n
       given.length ? h("div", { class: "actions" }, ...given) : null));
 }
 
-/** A button that opens or does something; a second click while it works does nothing. */
+/** A button that runs `act`; further clicks have no effect until it has finished. */
 export function button(text, act, kind = null) {
   let isWorking = false;
   const element = h("button", { type: "button", class: kind, click: once }, text);

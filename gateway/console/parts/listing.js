@@ -1,8 +1,8 @@
-/** Tables of rows, and the links between the pages of a list. */
+/** Tables of rows, and links between the pages of a list. */
 
 import { h, newId } from "../html.js";
 
-/** A table with a caption; `columns` are `{title, number}`. It scrolls by itself where the screen is narrow. */
+/** A captioned table; `columns` are `{title, number}`. On narrow screens it scrolls by itself. */
 export function listing(caption, columns, rows, { isCaptionShown = false } = {}) {
   const id = newId("caption");
   const head = columns.map(({ title, number }) => h("th", { scope: "col", class: number ? "number" : null }, title));
@@ -25,7 +25,7 @@ export function pager({ first, next }) {
     next ? h("a", { class: "button", href: next, rel: "next" }, "Next page") : null);
 }
 
-/** A field that searches by the beginning of a name. `found` is called with what was typed. */
+/** A search field for a name prefix. `found` is called with the prefix. */
 export function search(label, value, found) {
   const id = newId("search");
   const send = (event) => {
@@ -38,23 +38,23 @@ export function search(label, value, found) {
     h("button", { type: "submit" }, "Search"));
 }
 
-/** What stands where there is nothing to list. */
+/** The placeholder of an empty list. */
 export function empty(title, ...rest) {
   return h("div", { class: "empty" }, h("p", {}, h("strong", {}, title)), ...rest);
 }
 
-/** Terms with what they stand for. */
+/** A description list. */
 export function facts(entries) {
   return h("dl", { class: "facts" }, ...entries.map(([term, ...value]) => h("div", {}, h("dt", {}, term), h("dd", {}, ...value))));
 }
 
-/** What an app is told about that has tables and serves none of them; null of another. */
+/** The warning about a suspended app: inactive although it has tables; null for other apps. */
 export function suspension(app, tables) {
   return app.status === "active" || tables.length === 0 ? null
-    : h("p", { class: "notice warn" }, "The app is suspended: calls are refused (403) until it is resumed.");
+    : h("p", { class: "notice warn" }, "This app is suspended. All requests fail with 403 until it is resumed.");
 }
 
-/** A state in a word, with a mark that does not need colour. */
+/** A state as a word with a symbol, so that it does not depend on colour. */
 export function badge(state) {
   const isGood = ["active", "up", "ready"].includes(state);
   return h("span", { class: `badge ${isGood ? "good" : "idle"}` }, h("span", { "aria-hidden": "true" }, isGood ? "●" : "○"), ` ${state}`);

@@ -1,17 +1,17 @@
-/** The dialog that shows a token, once. When it is closed nothing of the token is left in the page. */
+/** The dialog that shows a new token once. Closing it removes the token from the document. */
 
 import { h, newId } from "../html.js";
 import { forms } from "../runtime.js";
 import { copyButton } from "./copy.js";
 import { openDialog } from "./dialog.js";
 
-/** Show what `create` and `rotate` answer. `note` says what becomes of the token before; `closed` is called at the end. */
+/** Shows the response of `create` or `rotate`. `note` says what to do; `closed` runs after the dialog. */
 export function showToken({ table, token, runtime }, note, closed) {
   let isCopied = false;
   let isWarned = false;
   const copied = () => { isCopied = true; };
   const warning = h("p", { class: "notice warn", role: "alert", hidden: true },
-    "The token has not been copied, and cannot be shown again. Close anyway?");
+    "You haven't copied the token, and it won't be shown again. Close anyway?");
   const mayClose = () => {
     if (isCopied || isWarned) return true;
     isWarned = true;
@@ -22,8 +22,8 @@ export function showToken({ table, token, runtime }, note, closed) {
   const dialog = openDialog({
     title: `Token of ${table.name}`, wide: true, staysOpen: true, mayClose, closed,
     content: [
-      h("p", { class: "notice warn" }, h("strong", {}, "Shown once. "), "Only its digest is stored. ", note),
-      h("div", { class: "copyable" }, shown, copyButton("the token", shown, copied)),
+      h("p", { class: "notice warn" }, h("strong", {}, "You won't see this token again. "), note),
+      h("div", { class: "copyable" }, shown, copyButton("token", shown, copied)),
       h("h3", {}, "Use it"),
       uses(forms(table, runtime), copied),
       warning,
@@ -33,7 +33,7 @@ export function showToken({ table, token, runtime }, note, closed) {
   });
 }
 
-/** One form at a time, chosen by its title. */
+/** Ways to use the token, one at a time. */
 function uses(texts, copied) {
   const name = newId("form");
   const code = h("code", {});
@@ -44,6 +44,6 @@ function uses(texts, copied) {
     return [h("input", { type: "radio", name, id, checked: index === 0, change: show }), h("label", { for: id }, title)];
   });
   return h("div", {},
-    h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "Form"), ...choices),
-    h("div", { class: "copyable block" }, h("pre", { tabindex: "0", "aria-label": "Variables or call" }, code), copyButton("this form", code, copied)));
+    h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "Format"), ...choices),
+    h("div", { class: "copyable block" }, h("pre", { tabindex: "0", "aria-label": "Variables or sample code" }, code), copyButton("snippet", code, copied)));
 }

@@ -1,4 +1,4 @@
-"""Organizations and apps: many of them, their limits, suspension, removal, and declared ones."""
+"""Organizations and apps in the console: paging, limits, suspension, removal, and declared apps."""
 
 from gateway.directory.records import AppRecord, app_name, encode
 from gateway.domain.model import Environment
@@ -25,7 +25,7 @@ async def test_an_app_that_exists_is_not_replaced(visit):
     await visit.press("Register app")
     await visit.page.get_by_label("App", exact=True).fill("blog")
     await visit.press("Register")
-    await visit.alert("There is an app of this name and environment.").wait_for()
+    await visit.alert("An app with this name and environment already exists.").wait_for()
     assert (await visit.gateway.manage("GET", APP)).json["type"] == "sse"
 
 
@@ -56,13 +56,13 @@ async def test_a_declared_app_is_read_only(visit):
     assert await visit.page.get_by_role("button", name="Create table").count() == 0
 
 
-async def test_an_app_that_cannot_have_tables_says_why(visit):
+async def test_the_page_of_an_app_that_cannot_have_tables_says_why(visit):
     await visit.gateway.manage("PUT", APP, {"type": "web"})
     await visit.enter(PLACE)
-    await visit.page.get_by_text("Apps of type web cannot have tables").wait_for()
+    await visit.page.get_by_text("Apps of type web can't have tables").wait_for()
 
 
-async def test_100_000_apps_come_in_pages_and_are_found_by_the_beginning_of_their_name(visit):
+async def test_100_000_apps_are_paged_and_found_by_name_prefix(visit):
     for number in range(100_000):
         environment = Environment("many", f"app-{number:05}", "production")
         app = AppRecord(environment=environment, type="api", active=True)
@@ -75,28 +75,28 @@ async def test_100_000_apps_come_in_pages_and_are_found_by_the_beginning_of_thei
     await visit.page.get_by_role("link", name="app-00050").wait_for()
     await visit.page.get_by_role("link", name="First page").click()
     await visit.page.get_by_role("link", name="app-00000").wait_for()
-    await visit.page.get_by_label("Name begins with").fill("app-9999")
+    await visit.page.get_by_label("Name starts with").fill("app-9999")
     await visit.press("Search")
     await visit.page.get_by_role("link", name="app-99990").wait_for()
     assert await rows.count() == 10
-    await visit.page.get_by_label("Name begins with").fill("zzz")
+    await visit.page.get_by_label("Name starts with").fill("zzz")
     await visit.press("Search")
-    await visit.page.get_by_text("No app begins so.").wait_for()
+    await visit.page.get_by_text("No apps match.").wait_for()
 
 
-async def test_names_that_hold_markup_are_shown_as_text(visit):
+async def test_names_that_contain_markup_are_shown_as_text(visit):
     hostile = "<img src=x onerror=document.title='owned'>"
     await visit.gateway.manage("PUT", APP, {"type": "api"})
     await visit.enter(f"#/orgs/acme?search={hostile}")
-    await visit.page.get_by_text("No app begins so.").wait_for()
-    assert await visit.page.get_by_label("Name begins with").input_value() == hostile
+    await visit.page.get_by_text("No apps match.").wait_for()
+    assert await visit.page.get_by_label("Name starts with").input_value() == hostile
     await visit.open(f"#/orgs/{hostile.replace('/', '')}")
     await visit.page.get_by_role("alert").wait_for()
     assert await visit.page.locator("img").count() == 0
     assert "owned" not in await visit.page.title()
 
 
-async def test_what_a_gateway_says_of_itself_is_shown_as_text(visit):
+async def test_gateway_responses_that_contain_markup_are_shown_as_text(visit):
     hostile = "<img src=x onerror=document.title='owned'>"
     fields = {"x-kvs-error-detail": hostile, "x-request-id": hostile}
 
@@ -111,7 +111,7 @@ async def test_what_a_gateway_says_of_itself_is_shown_as_text(visit):
     await visit.enter("#/")
     await visit.page.route("**/v1/orgs/acme/apps?*", refuse)
     await visit.open("#/orgs/acme")
-    await visit.alert(f"The gateway refused: {hostile}").wait_for()
+    await visit.alert(f"The gateway refused the request: {hostile}").wait_for()
     await visit.page.route("**/v1/orgs/acme/apps?*", name)
     await visit.press("Try again")
     link = visit.page.locator("tbody a")
@@ -121,11 +121,11 @@ async def test_what_a_gateway_says_of_itself_is_shown_as_text(visit):
     assert "owned" not in await visit.page.title()
 
 
-async def test_a_declared_app_without_tables_refuses_an_edit_with_words(browser):
+async def test_editing_a_declared_app_without_tables_is_refused_with_an_explanation(browser):
     declared = {"org": "acme", "app": "bare", "type": "api", "tables": []}
     async with run_gateway({"apps": [declared]}) as gateway, visiting(browser, gateway) as visit:
         await visit.enter("#/orgs/acme/apps/bare/production")
         await visit.press("Edit")
-        await visit.page.get_by_label("Tables at most").fill("2")
+        await visit.page.get_by_label("Maximum number of tables").fill("2")
         await visit.press("Save")
         await visit.alert("This app is declared in the gateway's configuration.").wait_for()

@@ -1,4 +1,4 @@
-"""The calls that the console shows beside a token are run as they are shown."""
+"""The sample code that the console shows next to a token is run exactly as shown."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ func main() {
 
 
 class Shown:
-    """A token's dialog: what stands there, and what a shell makes of it."""
+    """A token dialog: its texts, and the output of its commands."""
 
     def __init__(self, visit, gateway, folder) -> None:
         self.visit, self.gateway, self.folder = visit, gateway, folder
@@ -57,7 +57,7 @@ class Shown:
         return await code.inner_text()
 
     async def run(self, command: str, credentials: dict[str, str] = KEYS) -> str:
-        """The output of a command in a shell that has the variables, and a caller's credentials."""
+        """Runs a command in a shell with the variables and credentials; returns its output."""
         variables = await self.text("Shell")
         program = await asyncio.create_subprocess_exec(
             *("sh", "-ec", f"{variables}\nexport SERVICE_KVS_URL={self.gateway.data}\n{command}"),
@@ -87,11 +87,11 @@ async def shown(browser, tmp_path):
         yield Shown(visit, gateway, tmp_path)
 
 
-async def test_curl_puts_a_value(shown):
+async def test_the_curl_sample_puts_a_value(shown):
     assert await shown.run(f"{await shown.text('curl')} --fail-with-body -sS") == '{"ok":true}'
 
 
-async def test_curl_puts_a_value_with_session_credentials(shown):
+async def test_the_curl_sample_puts_a_value_with_session_credentials(shown):
     given = (await shown.gateway.manage("POST", "/v1/credentials", {"role": ROLE})).json
     session = {
         "AWS_ACCESS_KEY_ID": given["AccessKeyId"],
@@ -101,19 +101,19 @@ async def test_curl_puts_a_value_with_session_credentials(shown):
     assert await shown.run(f"{await shown.text('curl')} --fail-with-body -sS", session) == '{"ok":true}'
 
 
-async def test_the_secret_holds_the_variables(shown):
+async def test_the_secret_contains_the_variables(shown):
     secret = yaml.safe_load(await shown.text("Kubernetes Secret"))
     lines = (await shown.text("dotenv")).splitlines()
     assert secret["stringData"] == dict(line.split("=", 1) for line in lines)
 
 
-async def test_python_reads_what_it_put(shown):
+async def test_the_python_sample_reads_the_value_that_it_put(shown):
     BY_NAME["python-sync"].demand()
     (shown.folder / "app.py").write_text(await shown.text("Python"))
     assert await shown.run(f"{PYTHON} app.py") == "{'text': 'hello'}\n"
 
 
-async def test_javascript_reads_what_it_put(shown):
+async def test_the_javascript_sample_reads_the_value_that_it_put(shown):
     BY_NAME["javascript"].demand()
     (shown.folder / "app.mjs").write_text(await shown.text("JavaScript"))
     (shown.folder / "node_modules").mkdir()
@@ -121,7 +121,7 @@ async def test_javascript_reads_what_it_put(shown):
     assert await shown.run("node app.mjs") == "{ text: 'hello' }\n"
 
 
-async def test_go_puts_a_value(shown):
+async def test_the_go_sample_puts_a_value(shown):
     BY_NAME["go"].demand()
     (shown.folder / "main.go").write_text(GO % await shown.text("Go"))
     shutil.copy(CLIENTS / "go" / "go.sum", shown.folder)

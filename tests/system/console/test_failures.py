@@ -1,10 +1,10 @@
-"""The console of a gateway whose store fails or is slow, and of one that cannot be reached."""
+"""The console while the store fails or is slow, and while the gateway is unreachable."""
 
 APP = "/v1/orgs/acme/apps/blog"
 PLACE = "#/orgs/acme/apps/blog/production"
 
 
-async def test_a_store_that_fails_is_told_and_the_call_can_be_repeated(visit):
+async def test_a_store_failure_is_shown_and_the_form_can_be_sent_again(visit):
     await visit.gateway.manage("PUT", APP, {"type": "api"})
     await visit.enter(PLACE)
     await visit.press("Create table")
@@ -30,7 +30,7 @@ async def test_a_slow_store_shows_progress(visit):
     assert await visit.page.locator("main[aria-busy]").count() == 0
 
 
-async def test_a_gateway_that_cannot_be_reached_is_told_and_tried_again(visit):
+async def test_an_unreachable_gateway_is_reported_and_can_be_tried_again(visit):
     await visit.gateway.manage("PUT", APP, {"type": "api"})
     await visit.enter("#/orgs/acme")
     await visit.heading("acme").wait_for()
@@ -42,7 +42,7 @@ async def test_a_gateway_that_cannot_be_reached_is_told_and_tried_again(visit):
     await visit.heading("blog").wait_for()
 
 
-async def test_a_page_that_cannot_be_refreshed_stays_and_says_so(visit):
+async def test_a_page_that_cannot_be_refreshed_stays_with_a_warning(visit):
     await visit.enter("#/orgs/acme")
     await visit.heading("acme").wait_for()
     await visit.page.context.set_offline(True)
@@ -51,7 +51,7 @@ async def test_a_page_that_cannot_be_refreshed_stays_and_says_so(visit):
     await visit.page.get_by_role("link", name="shop").wait_for()
 
 
-async def test_an_answer_that_was_lost_is_told_as_a_change_that_may_have_been_made(visit):
+async def test_a_lost_response_warns_that_the_change_may_have_been_made(visit):
     await visit.gateway.manage("PUT", APP, {"type": "api"})
     await visit.enter(PLACE)
     await visit.press("Create table")
@@ -63,10 +63,10 @@ async def test_an_answer_that_was_lost_is_told_as_a_change_that_may_have_been_ma
 
     await visit.page.route("**/services/kvs/tables?*", cut)
     await visit.press("Create")
-    await visit.alert("the change may have been made").wait_for()
+    await visit.alert("The change may have been made").wait_for()
     await visit.page.unroute_all()
     await visit.press("Create")
-    await visit.alert("There is a table of this name.").wait_for()
+    await visit.alert("A table with this name already exists.").wait_for()
     await visit.press("Cancel")
     await visit.page.reload()
     await visit.page.get_by_role("link", name="notes").wait_for()

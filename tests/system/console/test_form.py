@@ -1,4 +1,4 @@
-"""The form of the console: accessibility, narrow screens, the keyboard, size, and whom it asks."""
+"""Accessibility, narrow screens, keyboard use and size of the console, and the origins that it calls."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PLACES = {
     f"{PLACE}/tables/notes": "notes",
     f"{PLACE}/usage": "Usage",
     "#/health": "Health",
-    "#/nowhere": "No such page",
+    "#/nowhere": "Page not found",
 }
 DIALOGS = {
     PLACE: ["Create table", "Edit", "Suspend", "Remove"],
@@ -78,13 +78,13 @@ async def test_the_keyboard_alone_creates_a_table(visit):
     await keyboard.press("Enter")
     await visit.heading("Token of notes").wait_for()
     await keyboard.press("Escape")
-    await visit.alert("has not been copied").wait_for()
+    await visit.alert("haven't copied the token").wait_for()
     await keyboard.press("Escape")
     await page.locator("dialog").wait_for(state="detached")
     await page.get_by_role("link", name="notes").wait_for()
 
 
-async def test_a_dialog_that_is_cancelled_gives_the_focus_back(visit):
+async def test_a_cancelled_dialog_returns_the_focus(visit):
     await visit.enter("#/orgs/acme")
     await visit.press("Register app")
     await visit.page.keyboard.press("Escape")
@@ -102,7 +102,7 @@ async def test_no_request_leaves_the_origin(visit):
     assert {request.url.startswith(visit.gateway.control) for request in visit.asked} == {True}
 
 
-def test_all_files_together_are_small():
+def test_all_files_together_stay_below_150_kib():
     assert sum(file.stat().st_size for file in FOLDER.rglob("*") if file.is_file()) < LARGEST_BYTES
 
 

@@ -6,18 +6,18 @@ from gateway import __version__
 from tests.support.stopwatch import PATIENCE_SECONDS
 
 
-async def test_health_tells_dependencies_version_clock_and_configuration(visit):
-    told = (await visit.gateway.manage("GET", "/v1/health")).json
+async def test_the_health_page_shows_dependencies_version_clock_and_configuration(visit):
+    report = (await visit.gateway.manage("GET", "/v1/health")).json
     await visit.enter("#/health")
     await visit.heading("Health").wait_for()
     terms = {text.lower() for text in await visit.page.locator("dt").all_inner_texts()}
-    assert set(told["dependencies"]) <= terms
-    assert len(terms) == len(told["dependencies"]) + len(told) - 2
+    assert set(report["dependencies"]) <= terms
+    assert len(terms) == len(report["dependencies"]) + len(report) - 2
     await visit.page.locator("dd").get_by_text(__version__, exact=True).wait_for()
-    await visit.page.locator("h1 + .badge", has_text=told["status"]).wait_for()
+    await visit.page.locator("h1 + .badge", has_text=report["status"]).wait_for()
 
 
-async def test_a_dependency_that_fails_is_seen(visit):
+async def test_the_health_page_shows_a_failed_dependency(visit):
     await visit.enter("#/health")
     await visit.page.locator("dd", has_text="up").first.wait_for()
     visit.gateway.faults.fail.add("*")

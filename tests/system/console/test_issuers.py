@@ -1,4 +1,4 @@
-"""Signing in at an issuer: authorization code with PKCE."""
+"""OIDC sign-in: authorization code with PKCE."""
 
 import pytest
 
@@ -24,10 +24,10 @@ async def met(browser, tmp_path):
 
 
 async def leave(visit, issuer) -> None:
-    await visit.press(f"Sign in at {issuer.url.removeprefix('http://')}")
+    await visit.press(f"Sign in with {issuer.url.removeprefix('http://')}")
 
 
-async def test_who_signs_in_at_the_issuer_comes_back_to_the_page_that_was_asked_for(met):
+async def test_sign_in_at_the_issuer_returns_to_the_requested_page(met):
     visit, issuer = met
     await visit.open(PLACE)
     await leave(visit, issuer)
@@ -38,7 +38,7 @@ async def test_who_signs_in_at_the_issuer_comes_back_to_the_page_that_was_asked_
     assert visit.faults == []
 
 
-async def test_a_refusal_of_the_issuer_is_told_and_leaves_the_address(met):
+async def test_a_refusal_of_the_issuer_is_shown_and_removed_from_the_address(met):
     visit, issuer = met
     issuer.refuses = True
     await visit.open(PLACE)
@@ -47,15 +47,15 @@ async def test_a_refusal_of_the_issuer_is_told_and_leaves_the_address(met):
     assert "error" not in visit.page.url
 
 
-async def test_an_answer_that_nobody_asked_for_is_refused(met):
+async def test_an_unsolicited_redirect_is_refused(met):
     visit, issuer = met
     await visit.page.goto(f"{visit.gateway.control}/console/?code=stolen&state=guessed")
-    await visit.alert("belongs to no sign-in of this tab").wait_for()
+    await visit.alert("does not belong to a sign-in started in this tab").wait_for()
     assert "code" not in visit.page.url
     assert issuer.verified == 0
 
 
-async def test_a_subject_that_holds_markup_is_shown_as_text(met):
+async def test_a_subject_that_contains_markup_is_shown_as_text(met):
     visit, issuer = met
     issuer.subject = "<img src=x onerror=document.title='owned'>"
     await visit.open(PLACE)
@@ -70,23 +70,23 @@ async def test_a_subject_that_holds_markup_is_shown_as_text(met):
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.1:1/x", "javascript:document.title='owned'", "//evil.example.com", "x"]
 )
-async def test_a_configuration_that_leads_to_another_origin_is_not_followed(met, endpoint, address):
+async def test_an_endpoint_on_another_origin_is_not_used(met, endpoint, address):
     visit, issuer = met
     issuer.told[endpoint] = address
     await visit.open(PLACE)
     await leave(visit, issuer)
-    await visit.alert("leads to another origin").wait_for()
+    await visit.alert("names an endpoint on another origin").wait_for()
     assert visit.page.url == f"{visit.gateway.control}/console/{PLACE}"
     assert "owned" not in await visit.page.title()
     assert await visit.page.evaluate("sessionStorage.length") == 0
 
 
-async def test_the_answer_of_another_issuer_is_refused(met):
+async def test_a_redirect_from_another_issuer_is_refused(met):
     visit, issuer = met
     issuer.added["iss"] = "https://other.example.com"
     await visit.open(PLACE)
     await leave(visit, issuer)
-    await visit.alert("another issuer's").wait_for()
+    await visit.alert("came from another issuer").wait_for()
     assert issuer.verified == 0
 
 
@@ -95,12 +95,12 @@ async def test_the_answer_of_another_issuer_is_refused(met):
     [
         ("secret-of-the-issuer", "is not JSON"),
         ("null", "is not JSON"),
-        ('{"id_token": 1}', "gave no token"),
+        ('{"id_token": 1}', "returned no token"),
         ('{"id_token": "secret-of-the-issuer"}', "is not a JSON Web Token"),
         ('{"id_token": "e30.e30.e30"}', "belongs to another sign-in"),
     ],
 )
-async def test_what_is_no_token_is_refused_and_not_repeated(met, answered, said):
+async def test_an_invalid_token_response_is_refused_and_not_quoted(met, answered, said):
     visit, issuer = met
     issuer.answered = answered
     await visit.open(PLACE)
@@ -111,7 +111,7 @@ async def test_what_is_no_token_is_refused_and_not_repeated(met, answered, said)
     assert visit.faults == []
 
 
-async def test_the_address_of_the_page_does_not_change_where_the_issuer_sends_back_to(met):
+async def test_the_redirect_address_does_not_depend_on_the_page_address(met):
     visit, issuer = met
     await visit.page.goto(f"{visit.gateway.control}/console/index.html?x=1{PLACE}")
     await leave(visit, issuer)

@@ -1,4 +1,4 @@
-"""Tables in the console: create, rotate, limit, delete; the token is shown once."""
+"""Tables in the console: create, rotate, limit, delete. A token is shown once."""
 
 import re
 
@@ -13,7 +13,7 @@ PLACE = "#/orgs/acme/apps/blog/production"
 
 @pytest.fixture
 async def blog(visit):
-    """An app with one table, and somebody who looks at it."""
+    """A visitor on the page of an app with one table."""
     await visit.gateway.manage("PUT", APP, {"type": "api"})
     created = await visit.gateway.manage("POST", TABLES, {"name": "notes"})
     await visit.enter(PLACE)
@@ -23,16 +23,16 @@ async def blog(visit):
 
 
 async def close_token(visit) -> str:
-    """What the dialog showed; it is closed after its warning."""
+    """Closes the dialog in spite of its warning; returns the token that it showed."""
     token = await visit.page.locator("code.secret").inner_text()
     await visit.press("Close")
-    await visit.alert("has not been copied").wait_for()
+    await visit.alert("haven't copied the token").wait_for()
     await visit.press("Close")
     await visit.page.locator("dialog").wait_for(state="detached")
     return token
 
 
-async def test_a_token_is_shown_once_and_serves(blog):
+async def test_a_new_token_is_shown_once_and_works(blog):
     await blog.press("Create table")
     await blog.page.get_by_label("Name").fill("drafts")
     await blog.press("Create")
@@ -41,7 +41,7 @@ async def test_a_token_is_shown_once_and_serves(blog):
     assert (await blog.gateway.put("key", 1, token=token)).status == 200
 
 
-async def test_a_token_that_is_shown_stays_over_the_page_one_goes_back_to(blog):
+async def test_the_token_dialog_stays_open_when_the_browser_goes_back(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.press("Rotate")
@@ -51,7 +51,7 @@ async def test_a_token_that_is_shown_stays_over_the_page_one_goes_back_to(blog):
     assert (await blog.gateway.put("key", 1, token=await close_token(blog))).status == 200
 
 
-async def test_a_token_is_shown_before_the_page_is_read_anew(blog):
+async def test_a_token_is_shown_before_the_page_is_reloaded(blog):
     await blog.press("Create table")
     await blog.page.get_by_label("Name").fill("drafts")
     await blog.page.route("**/apps/blog?*", lambda route: route.abort())
@@ -60,43 +60,43 @@ async def test_a_token_is_shown_before_the_page_is_read_anew(blog):
     assert (await blog.gateway.put("key", 1, token=token)).status == 200
 
 
-async def test_what_is_copied_is_the_token_and_closing_then_needs_no_warning(blog):
+async def test_copying_copies_the_token_and_avoids_the_warning(blog):
     await blog.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.press("Rotate")
     token = await blog.page.locator("code.secret").inner_text()
-    await blog.press("Copy the token")
+    await blog.press("Copy token")
     await blog.page.get_by_text("Copied", exact=True).wait_for()
     assert await blog.page.evaluate("navigator.clipboard.readText()") == token
-    await blog.press("Copy this form")
-    await blog.page.get_by_role("status").filter(has_text="this form copied").wait_for()
+    await blog.press("Copy snippet")
+    await blog.page.get_by_role("status").filter(has_text="Copied snippet").wait_for()
     assert f"SERVICE_KVS_TOKEN_NOTES={token}" in await blog.page.evaluate("navigator.clipboard.readText()")
     await blog.press("Close")
     await blog.page.locator("dialog").wait_for(state="detached")
 
 
-async def test_a_ninth_valid_token_is_refused_with_what_to_do(blog):
+async def test_a_ninth_valid_token_is_refused_with_advice(blog):
     for _ in range(7):
         await blog.gateway.manage("POST", f"{TABLES}/notes/rotate", {"overlap_seconds": 3600})
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.press("Rotate")
-    await blog.alert("The table has 8 valid tokens.").wait_for()
-    await blog.page.get_by_label("Is refused at once").check()
+    await blog.alert("The table already has 8 valid tokens.").wait_for()
+    await blog.page.get_by_label("Revoke immediately").check()
     await blog.press("Rotate")
     assert (await blog.gateway.put("key", 1, token=await close_token(blog))).status == 200
 
 
-async def test_a_limit_of_tables_that_was_reached_meanwhile_is_told(blog):
+async def test_a_table_limit_reached_meanwhile_is_reported(blog):
     await blog.press("Create table")
     await blog.gateway.manage("PATCH", APP, {"max_tables": 1})
     await blog.page.get_by_label("Name").fill("drafts")
     await blog.press("Create")
-    await blog.alert("The app has as many tables as it may have.").wait_for()
+    await blog.alert("Table limit reached.").wait_for()
 
 
-async def test_each_form_of_the_runtime_variables_can_be_chosen(blog):
+async def test_each_format_of_the_runtime_variables_can_be_chosen(blog):
     await blog.page.goto(f"{blog.gateway.control}/console/{PLACE}/tables/notes")
     await blog.press("Rotate token")
     await blog.press("Rotate")
@@ -113,7 +113,7 @@ async def test_each_form_of_the_runtime_variables_can_be_chosen(blog):
         await code.filter(has_text=text).wait_for()
 
 
-async def test_a_rotation_with_overlap_leaves_the_old_token_valid_and_one_at_once_does_not(blog):
+async def test_rotation_keeps_the_old_token_valid_during_an_overlap_only(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.press("Rotate")
@@ -123,18 +123,18 @@ async def test_a_rotation_with_overlap_leaves_the_old_token_valid_and_one_at_onc
         200,
     ]
     await blog.press("Rotate token")
-    await blog.page.get_by_label("Is refused at once").check()
+    await blog.page.get_by_label("Revoke immediately").check()
     await blog.press("Rotate")
     third = await close_token(blog)
     statuses = [(await blog.gateway.get("key", token=token)).status for token in (blog.token, second, third)]
     assert statuses == [401, 401, 200]
 
 
-async def test_a_refusal_leaves_what_was_typed(blog):
+async def test_a_refusal_keeps_the_input(blog):
     await blog.press("Create table")
     await blog.page.get_by_label("Name").fill("NOTES")
     await blog.press("Create")
-    await blog.alert("There is a table of this name.").wait_for()
+    await blog.alert("A table with this name already exists.").wait_for()
     assert await blog.page.get_by_label("Name").input_value() == "NOTES"
 
 
@@ -146,7 +146,7 @@ async def test_two_clicks_create_one_table(blog):
     assert len([request for request in blog.asked if request.method == "POST"]) == 1
 
 
-async def test_a_table_is_deleted_only_after_its_name_is_typed(blog):
+async def test_deleting_a_table_needs_its_name_typed(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Delete")
     await blog.page.get_by_label("Type notes to confirm").fill("note")
@@ -154,22 +154,22 @@ async def test_a_table_is_deleted_only_after_its_name_is_typed(blog):
     assert (await blog.gateway.manage("GET", f"{TABLES}/notes")).status == 200
     await blog.page.get_by_label("Type notes to confirm").fill("notes")
     await blog.press("Delete")
-    await blog.page.get_by_text("No tables yet.").wait_for()
+    await blog.page.get_by_text("No tables yet").wait_for()
     assert (await blog.gateway.manage("GET", f"{TABLES}/notes")).status == 404
 
 
-async def test_a_limit_that_somebody_else_changed_meanwhile_is_told_before_it_is_overwritten(blog):
+async def test_a_limit_changed_by_someone_else_is_reported_before_it_is_overwritten(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Change limit")
     await blog.page.get_by_label("Requests per minute").fill("50")
     await blog.gateway.manage("PATCH", f"{TABLES}/notes", {"minute_limit": 70})
     await blog.press("Save")
-    await blog.alert("minute_limit is 70 now").wait_for()
+    await blog.alert("Requests per minute 70").wait_for()
     await blog.press("Save")
     await blog.page.locator(".facts").get_by_text("50", exact=True).wait_for()
 
 
-async def test_what_was_changed_in_another_tab_is_seen(blog):
+async def test_a_change_made_in_another_tab_appears(blog):
     other = await new_tab(blog.page.context, blog.gateway)
     await other.enter(PLACE)
     await other.heading("Databases").wait_for()
@@ -178,13 +178,13 @@ async def test_what_was_changed_in_another_tab_is_seen(blog):
     await other.page.get_by_role("link", name="drafts").wait_for()
 
 
-async def test_a_table_of_a_suspended_app_says_that_its_calls_are_refused(blog):
+async def test_a_table_of_a_suspended_app_shows_a_warning(blog):
     await blog.gateway.manage("POST", f"{APP}/suspend")
     await blog.page.get_by_role("link", name="notes").click()
-    await blog.page.get_by_text("The app is suspended: calls are refused").wait_for()
+    await blog.page.get_by_text("This app is suspended.").wait_for()
 
 
-async def test_after_a_rotation_it_is_told_how_long_the_previous_token_is_valid(blog):
+async def test_a_rotation_states_how_long_the_previous_token_is_valid(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.page.get_by_label("Minutes").fill("90")
@@ -192,30 +192,30 @@ async def test_after_a_rotation_it_is_told_how_long_the_previous_token_is_valid(
     await blog.page.get_by_text("The previous token stays valid for 90 minutes").wait_for()
     await close_token(blog)
     await blog.press("Rotate token")
-    await blog.page.get_by_label("Is refused at once").check()
+    await blog.page.get_by_label("Revoke immediately").check()
     await blog.press("Rotate")
-    await blog.page.get_by_text("Every previous token is refused now").wait_for()
+    await blog.page.get_by_text("All previous tokens are revoked").wait_for()
     await close_token(blog)
 
 
-async def test_a_limit_above_the_apps_is_not_sent_as_it_would_not_count(blog):
+async def test_a_table_limit_above_the_app_limit_is_not_sent(blog):
     await blog.gateway.manage("PATCH", APP, {"requests_per_minute": 100})
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Change limit")
     await blog.page.get_by_label("Requests per minute").fill("5000")
     await blog.press("Save")
     assert await blog.page.locator("dialog input:invalid").count() == 1
-    await blog.page.get_by_text("At most the app's 100.").wait_for()
+    await blog.page.get_by_text("use the app limit (100)").wait_for()
 
 
-async def test_a_table_that_somebody_else_deleted_is_told_and_its_page_goes(blog):
+async def test_a_table_deleted_by_someone_else_is_reported_and_its_page_disappears(blog):
     await blog.page.get_by_role("link", name="notes").click()
     await blog.press("Rotate token")
     await blog.gateway.manage("DELETE", f"{TABLES}/notes")
     await blog.press("Rotate")
-    await blog.alert("There is no such table.").wait_for()
+    await blog.alert("Table not found.").wait_for()
     await blog.press("Cancel")
     await blog.page.locator("dialog").wait_for(state="detached")
     await blog.page.evaluate("dispatchEvent(new Event('focus'))")
-    await blog.heading("This page cannot be shown").wait_for()
-    await blog.alert("There is no such table.").wait_for()
+    await blog.heading("This page can't be shown").wait_for()
+    await blog.alert("Table not found.").wait_for()

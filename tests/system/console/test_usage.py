@@ -1,4 +1,4 @@
-"""Usage in the console: what a real Prometheus has stored, as pictures and as tables."""
+"""Usage in the console, as charts and tables, from a real Prometheus."""
 
 import pytest
 
@@ -11,9 +11,7 @@ PLACE = "#/orgs/acme/apps/shop/production/usage"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_usage_is_shown_as_pictures_and_the_same_figures_as_tables(
-    browser, prometheus: PrometheusServer, scheme
-):
+async def test_usage_is_shown_as_charts_and_as_tables(browser, prometheus: PrometheusServer, scheme):
     async with (
         run_gateway({"console": {"prometheus": prometheus.url}}) as gateway,
         visiting(browser, gateway, color_scheme=scheme) as visit,
@@ -33,15 +31,15 @@ async def test_usage_is_shown_as_pictures_and_the_same_figures_as_tables(
         assert visit.faults == []
 
 
-async def test_a_prometheus_that_does_not_answer_is_told(browser):
+async def test_an_unreachable_prometheus_is_reported(browser):
     async with (
         run_gateway({"console": {"prometheus": "http://127.0.0.1:1"}}) as gateway,
         visiting(browser, gateway) as visit,
     ):
         await visit.enter(PLACE)
-        await visit.alert("Prometheus does not answer.").wait_for()
+        await visit.alert("Prometheus is not responding.").wait_for()
 
 
-async def test_without_prometheus_the_page_says_how_to_get_usage(visit):
+async def test_without_prometheus_the_page_says_how_to_enable_usage(visit):
     await visit.enter(PLACE)
     await visit.page.get_by_text("console.prometheus").wait_for()
