@@ -14,7 +14,7 @@ from benchmarks.peers import daprd, nginx, webdis
 from benchmarks.processes import find_program
 
 _LOOK_SECONDS = 3.0
-_LIBRARIES = ("aiohttp", "uvloop", "hiredis", "msgspec", "aiobotocore", "ministack")
+_LIBRARIES = ("aiohttp", "uvloop", "msgspec", "aiobotocore", "ministack")
 
 
 def describe_machine() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What `kind: redis` can be set to."""
+"""The settings of `kind: redis`."""
 
 import ssl
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from backends.redis.wire.url import InvalidUrl, Layout, parse_url
 
 
 class SentinelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How sentinels are asked. Its values are not shown."""
+    """Credentials for the sentinels; its repr shows none of them."""
 
     password: Annotated[str, Meta(min_length=1)]
     username: str | None = None
@@ -38,26 +38,32 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
             yield "url", str(mistake)
             return
         if self.sentinel is not None and url.layout is not Layout.SENTINEL:
-            yield "sentinel", "is for a url that begins with redis+sentinel or rediss+sentinel"
+            yield "sentinel", "needs a url that begins with redis+sentinel or rediss+sentinel"
         files = {"ca_file": self.ca_file, "certificate": self.certificate, "key": self.key}
         given = [name for name, file in files.items() if file is not None]
         if not url.is_tls:
-            yield from ((name, "is for a url that begins with rediss") for name in given)
+            yield from ((name, "needs a url that begins with rediss") for name in given)
             return
         if (self.certificate is None) != (self.key is None):
-            yield "certificate" if self.key is None else "key", "needs the other one of certificate and key"
+            given_one, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
+            yield given_one, f"needs {missing} as well"
 
     def mistakes_of_files(self) -> Iterator[tuple[str, str]]:
         if self.ca_file is not None and not _is_authority(self.ca_file):
             yield "ca_file", "names a file that cannot be read, or holds no certificate"
         if self.certificate is not None and self.key is not None and not _is_pair(self.certificate, self.key):
-            yield "certificate", "does not name a certificate to whose unencrypted key `key` leads, in PEM"
+            yield (
+                "certificate",
+                "does not name a certificate in PEM that matches the unencrypted key in `key`",
+            )
 
     def tls_context(self) -> ssl.SSLContext:
-        """Of what the files hold now. Raises OSError or ValueError for files that cannot be used."""
+        """Builds a context from what the files hold now. Raises OSError or ValueError for unusable files."""
         context = ssl.create_default_context(cafile=self.ca_file)
         if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key, password="")  # or OpenSSL would ask for it
+            context.load_cert_chain(
+                self.certificate, self.key, password=""
+            )  # without one OpenSSL prompts for it
         return context
 
 
@@ -66,7 +72,7 @@ def _is_authority(ca_file: str) -> bool:
         if not Path(ca_file).is_file():  # reading a pipe would block
             return False
         ssl.create_default_context(cafile=ca_file)
-    except (OSError, ValueError):  # what is no certificate is an SSLError; a NUL is no part of a path
+    except (OSError, ValueError):  # SSLError, an OSError: no certificate; ValueError: a NUL in the path
         return False
     return True
 

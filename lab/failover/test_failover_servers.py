@@ -1,9 +1,9 @@
 """Sentinels and clusters that tests start: they fail over, move slots and leave nothing behind."""
 
-import hiredis
 import pytest
 
 from tests.support.redis import Cluster, Sentinels, is_replica
+from tests.support.redis.resp import ErrorReply
 from tests.support.servers import process_exists, wait_for
 
 
@@ -59,7 +59,7 @@ def test_a_slot_moves_with_its_keys(cluster):
     cluster.move_slot(slot, target)
     assert cluster.owner_of(slot) is target
     assert target.command("CLUSTER", "COUNTKEYSINSLOT", slot) == 25
-    with pytest.raises(hiredis.ReplyError, match=f"MOVED {slot} 127.0.0.1:{target.port}"):
+    with pytest.raises(ErrorReply, match=f"MOVED {slot} 127.0.0.1:{target.port}"):
         source.command("GET", "{tag}7")
 
 
@@ -74,9 +74,9 @@ def test_in_the_middle_of_a_move_each_key_is_in_one_place(cluster):
     assert move.move_keys(at_most=2) == 2
     assert source.command("CLUSTER", "COUNTKEYSINSLOT", slot) == 4
     assert target.command("CLUSTER", "COUNTKEYSINSLOT", slot) == 2
-    with pytest.raises(hiredis.ReplyError, match=f"ASK {slot} 127.0.0.1:{target.port}"):
+    with pytest.raises(ErrorReply, match=f"ASK {slot} 127.0.0.1:{target.port}"):
         source.command("GET", "{half}unknown")
-    with pytest.raises(hiredis.ReplyError, match=f"MOVED {slot} 127.0.0.1:{source.port}"):
+    with pytest.raises(ErrorReply, match=f"MOVED {slot} 127.0.0.1:{source.port}"):
         target.command("GET", "{half}0")
     move.finish()
     cluster.wait_until_whole()

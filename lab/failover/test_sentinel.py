@@ -4,7 +4,6 @@ import asyncio
 from contextlib import contextmanager, suppress
 from secrets import token_hex
 
-import hiredis
 import pytest
 
 from backends import open_backend
@@ -18,6 +17,7 @@ from tests.support.ports import HOST
 from tests.support.redis import Sentinels, role_of
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.observer import Observer
+from tests.support.redis.resp import ErrorReply
 from tests.support.redis.sentinel import MASTER_NAME
 from tests.support.redis.tls import PASSWORD, USER
 from tests.support.servers import wait_for
@@ -98,7 +98,7 @@ def _has_failed_over(sentinels, master):
     """Asks for it until it is done: a sentinel that has not seen the replicas yet finds none to promote."""
     if sentinels.wait_until_settled() is not master:
         return True
-    with suppress(hiredis.ReplyError):
+    with suppress(ErrorReply):
         sentinels.sentinels[0].command("SENTINEL", "FAILOVER", MASTER_NAME)
     return False
 
@@ -220,7 +220,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
     fault = await fault_of(store.entries.get(TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
-    assert str(fault) == "a sentinel: knows no master of this name"
+    assert str(fault) == "a sentinel: knows no master with this name"
 
 
 @pytest.mark.usefixtures("long_deadlines")
@@ -230,7 +230,7 @@ async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
     fault = await fault_of(store.entries.get(TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
-    assert "a sentinel: is none: redis:// is for such a server" in str(fault)
+    assert "a sentinel: does not run Redis Sentinel: use a redis:// URL for it" in str(fault)
 
 
 async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):

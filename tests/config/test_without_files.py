@@ -96,7 +96,7 @@ def test_mistakes_beside_mounted_files_are_reported(tmp_path):
     assert _problems(_written(tmp_path, changes)) == [
         "control.tokens[2]: is shorter than 16 characters; control.allow_insecure: true allows that",
         "limit: is not a known key",
-        "store.certificate: needs the other one of certificate and key",
+        "store.certificate: needs key as well",
     ]
 
 

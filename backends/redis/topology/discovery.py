@@ -1,4 +1,4 @@
-"""What sentinels say of the master (D98), and cluster nodes of the owners of slots (D97)."""
+"""Answers of sentinels about the master (D98), and of cluster nodes about the owners of slots (D97)."""
 
 import asyncio
 import re
@@ -9,7 +9,6 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
-import hiredis
 from msgspec import Struct
 
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
@@ -17,7 +16,7 @@ from backends.redis.wire.commands import SLOTS, pack
 from backends.redis.wire.connection import Connection
 from backends.redis.wire.deadlines import DEADLINE_SECONDS, deadline
 from backends.redis.wire.replies import NOT_REDIS, error_of
-from backends.redis.wire.resp import Reply
+from backends.redis.wire.resp import ErrorReply, Reply
 from backends.redis.wire.url import Address
 
 CLUSTER_SLOTS = pack("CLUSTER", "SLOTS")
@@ -25,11 +24,11 @@ CLUSTER_SLOTS = pack("CLUSTER", "SLOTS")
 Connect = Callable[[Address], Coroutine[Any, Any, Connection]]
 
 View = list[tuple[int, int, Address]]
-"""Which master serves which slots, as one node sees it: first and last slot, the master; in order."""
+"""The slot map as one node sees it: ranges of first slot, last slot and master, in order."""
 
 
 class Share(Struct, frozen=True):
-    """A range of slots and the master that most views name for it; `is_agreed`: more than half of them do."""
+    """A range of slots and the master that most views name for it; `is_agreed`: more than half name it."""
 
     first: int
     last: int
@@ -38,9 +37,9 @@ class Share(Struct, frozen=True):
 
 
 def named_master(reply: Reply) -> Address:
-    """The master that a sentinel names. Raises BackendError."""
+    """Returns the master that a sentinel names. Raises BackendError."""
     if reply is None:
-        raise BackendMisconfigured("knows no master of this name")
+        raise BackendMisconfigured("knows no master with this name")
     match reply:
         case [bytes(host), bytes(port)] if host and re.fullmatch(rb"[0-9]{1,5}", port):
             return _address(host, int(port))
@@ -48,9 +47,9 @@ def named_master(reply: Reply) -> Address:
 
 
 async def find_view(nodes: Iterable[Address], connect: Connect) -> View:
-    """The view of the first of `nodes` that has one. Raises BackendError.
+    """Returns the view of the first of `nodes` that has one. Raises BackendError.
 
-    A node that hangs costs one deadline; the reason is that of a node that answered.
+    A node that hangs costs one deadline. The error is that of a node that answered, if any did.
     """
     fault: BackendError = BackendUnavailable("no node of the cluster answers")
     for node in nodes:
@@ -59,7 +58,7 @@ async def find_view(nodes: Iterable[Address], connect: Connect) -> View:
                 connection = await connect(node)
                 try:
                     return view_of(await connection.send(CLUSTER_SLOTS), node.host)
-                except hiredis.ReplyError as error:
+                except ErrorReply as error:
                     raise error_of(error) from None
                 finally:
                     connection.end("discovery is over")
@@ -71,12 +70,12 @@ async def find_view(nodes: Iterable[Address], connect: Connect) -> View:
 
 
 def view_of(reply: Reply, host: str) -> View:
-    """From `[[first, last, [host, port, id], [a replica], ...], ...]`. Raises BackendError.
+    """Decodes `[[first, last, [host, port, id], [a replica], ...], ...]`. Raises BackendError.
 
-    A node may leave out its own name, and is then at `host`.
+    A node may leave out its own name; it is then at `host`.
     """
-    if not reply:  # it was reset, or has not been introduced to the others yet
-        raise BackendMisconfigured("is part of a cluster that has no slots")
+    if not reply:  # the node was reset, or has not met the others yet
+        raise BackendMisconfigured("is part of a cluster that serves no slots")
     if not isinstance(reply, list):
         raise BackendUnavailable(NOT_REDIS)
     view = []
@@ -92,7 +91,7 @@ def view_of(reply: Reply, host: str) -> View:
 
 
 def shares_of(views: Sequence[View]) -> list[Share]:
-    """What the views make of each slot that any of them has a master for (D138)."""
+    """Merges the views into ranges of slots that at least one of them has a master for (D138)."""
     starts = sorted({slot for view in views for first, last, _ in view for slot in (first, last + 1)})
     shares = []
     for first, end in pairwise(starts):
@@ -103,7 +102,7 @@ def shares_of(views: Sequence[View]) -> list[Share]:
 
 
 def _masters_of(slot: int, view: View) -> Iterator[Address]:
-    """The one that a view has, if it has one."""
+    """Yields the master of a slot in one view, if it has one."""
     at = bisect_right(view, slot, key=itemgetter(0)) - 1
     if at >= 0 and slot <= view[at][1]:
         yield view[at][2]

@@ -1,14 +1,14 @@
-"""What is sent to Redis: names, the slots they fall into, and commands in RESP.
+"""Requests to Redis: key names, the cluster slots they fall into, commands encoded in RESP.
 
 <prefix>:e:<keyspace>:<key>   an entry
 <prefix>:w:<bucket>           a window's counter
 <prefix>:records              all records, a hash by name
-<prefix>:names:{…:records}    their names in order, a sorted set in the same slot
+<prefix>:names:{…:records}    the names of all records in order, a sorted set in the slot of the hash
 <prefix>:changes:{…}          the names of changed records, a stream in the slot of the hash
-<prefix>:ping                 what a replica writes to see that it can
+<prefix>:ping                 a key that a replica writes to prove that it can
 
-No two entries, counters or records ever share a name: a keyspace is percent-encoded, so that the first
-colon behind it ends it (D88).
+No two entries, counters or records share a name: a keyspace is percent-encoded, so the first colon after it
+ends it (D88).
 """
 
 import re
@@ -16,8 +16,6 @@ from binascii import crc_hqx
 from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import quote
-
-import hiredis
 
 from backends.interface import Keyspace
 
@@ -27,7 +25,7 @@ _GLOB = re.compile(rb"[\\*?\[\]]")
 
 
 class Keys:
-    """The names of one store, which all begin with `prefix`."""
+    """The key names of one store, which all begin with `prefix`."""
 
     def __init__(self, prefix: str) -> None:
         self.records = f"{prefix}:records".encode()
@@ -39,29 +37,29 @@ class Keys:
         self._table = lru_cache(10_000)(lambda keyspace: f"{prefix}:e:{quote(keyspace, safe='')}:".encode())
 
     def entry(self, keyspace: Keyspace, key: str) -> bytes:
-        """The name of an entry."""
+        """Returns the name of an entry."""
         return self._table(keyspace) + key.encode()
 
     def window(self, bucket: str) -> bytes:
-        """The name of a counter."""
+        """Returns the name of a counter."""
         return self._window + bucket.encode()
 
     def entries_of(self, keyspace: Keyspace) -> bytes:
-        """What the names of all entries of a table begin with, and no others."""
+        """Returns the prefix that the names of all entries of a table share, and no other names have."""
         return self._table(keyspace)
 
     def table_of(self, name: bytes) -> bytes:
-        """Of an entry's name what `entries_of` gives for its table; nothing like it for other names."""
+        """Returns the `entries_of` prefix in an entry's name; for other names something that equals none."""
         return name[: name.find(b":", self._front_length) + 1]
 
 
 def escape_glob(literal: bytes) -> bytes:
-    r"""`literal` as a pattern that matches it alone (`\` makes the next character plain)."""
+    r"""Returns the pattern that matches `literal` alone (`\` makes the next character plain)."""
     return _GLOB.sub(rb"\\\g<0>", literal)
 
 
 def slot_of(key: bytes) -> int:
-    """The slot of a key: of what stands in its first braces, if anything does, else of all of it.
+    """Returns the slot of a key: of the text in its first braces if that is not empty, else of the whole key.
 
     https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
     """
@@ -71,16 +69,16 @@ def slot_of(key: bytes) -> int:
 
 
 def pack(*command: str | bytes | int) -> bytes:
-    """Any command in RESP."""
-    packed: bytes = hiredis.pack_command(command)  # type: ignore[arg-type]  # its stub means one argument
-    return packed
+    """Encodes any command in RESP."""
+    words = [each if isinstance(each, bytes) else str(each).encode() for each in command]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
 
 
 def prepare(*words: str | None) -> Callable[..., bytes]:
-    """Packs one command of the request path; each None is an argument, of bytes.
+    """Returns an encoder for one command of the request path; each None is an argument, of bytes.
 
-    Packing is the largest part of what a command costs here. With the fixed words in place it takes 0.4 µs
-    less than `pack` for a SET and 0.6 µs less for an EVALSHA, of 1.8 and 2.1 µs from the call to the reply.
+    Encoding is the largest part of the CPU that a command costs here. With the fixed words in place a SET
+    takes 0.3 µs and a charge 0.2 µs; `pack` takes 1.3 and 1.6 µs, the C packer of hiredis 0.4 and 0.5 µs.
     """
     form = b"*%d\r\n" % len(words)
     for word in words:

@@ -1,13 +1,14 @@
 """One socket to one Redis server, shared by any number of calls (D87).
 
-Commands of one turn of the event loop leave in one write. Replies carry no identifier: Redis answers
-in the order of the commands (https://redis.io/docs/latest/develop/using-commands/pipelining/), so the
-oldest command without a reply owns the next one. The invariant is that `_waiting` holds exactly the
-commands without a reply, in the order in which they were sent. Hence
+All commands of one turn of the event loop leave in one write. Replies carry no identifier: Redis answers in
+the order of the commands (https://redis.io/docs/latest/develop/using-commands/pipelining/), so the next reply
+belongs to the oldest command without one. The invariant: `_waiting` holds exactly the commands without a
+reply, in the order in which they were sent. Hence
 
-- a cancelled call keeps its place, and its reply is dropped when it comes;
-- nothing is sent again on the same connection, and nothing overtakes;
-- a connection that missed a reply, or got one too many, cannot be used any more.
+- a cancelled call stays in `_waiting`, and its reply is dropped on arrival;
+- no command is sent twice on one connection, and none overtakes another;
+- a connection that has missed a reply, or got one too many, is ended: every later reply would go to the wrong
+  call.
 """
 
 import asyncio
@@ -17,13 +18,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
-import hiredis
-
 from backends.errors import BackendUnavailable
 from backends.redis.wire.commands import pack
 from backends.redis.wire.deadlines import DEADLINE_SECONDS, NOT_IN_TIME, DeadlineTimer
 from backends.redis.wire.replies import NOT_REDIS, error_of
-from backends.redis.wire.resp import NotResp, Reply, ReplyReader
+from backends.redis.wire.resp import ErrorReply, NotResp, Reply, ReplyReader
 
 LOST = "the connection was lost"
 
@@ -31,18 +30,18 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 _ASKING = pack("ASKING")
 
 
-def _as_it_is(reply: hiredis.ReplyError) -> Exception:
+def _unchanged(reply: ErrorReply) -> Exception:
     return reply
 
 
 def _ignore() -> None:
-    """No owner yet."""
+    """Stands in for an owner that has not registered yet."""
 
 
 class Connection(asyncio.Protocol):
-    """Pipelines the commands of all callers.
+    """A connection that pipelines the commands of all callers.
 
-    There is no flow control: the caller's limit on commands in flight bounds what is buffered.
+    It has no flow control: the owner's limit on commands in flight bounds the buffers.
     """
 
     def __init__(self) -> None:
@@ -53,33 +52,33 @@ class Connection(asyncio.Protocol):
         self._timer = DeadlineTimer(self._oldest_due, self._on_overdue)
         self._fault = ""
         self._had_error_reply = False
-        self._on_error_reply: Callable[[hiredis.ReplyError], Exception] = _as_it_is
+        self._on_error_reply: Callable[[ErrorReply], Exception] = _unchanged
         self._on_recovery: Callable[[], None] = _ignore
         self._on_end: Callable[[], None] = _ignore
         self.is_overdue = False
 
     @property
     def in_flight(self) -> int:
-        """Commands without a reply."""
+        """The number of commands without a reply."""
         return len(self._waiting)
 
     @property
     def fault(self) -> str:
-        """Why the connection ended; empty while it has not."""
+        """The reason why the connection ended; empty while it is open."""
         return self._fault
 
     def report_to(
         self,
         *,
-        on_error_reply: Callable[[hiredis.ReplyError], Exception],
+        on_error_reply: Callable[[ErrorReply], Exception],
         on_recovery: Callable[[], None],
         on_end: Callable[[], None],
     ) -> None:
-        """Tell the owner what happens from now on.
+        """Registers the owner's callbacks.
 
-        `on_error_reply` gives the exception that the command raises (until now: the `hiredis.ReplyError`),
-        `on_recovery` is called at the first good reply after an error reply, `on_end` once, when the
-        connection ends, or now if it has.
+        `on_error_reply` returns the exception that the command raises (without an owner: the `ErrorReply`).
+        `on_recovery` is called at the first good reply after an error reply. `on_end` is called once, when
+        the connection ends, or immediately if it already has.
         """
         self._on_error_reply = on_error_reply
         self._on_recovery = on_recovery
@@ -88,15 +87,16 @@ class Connection(asyncio.Protocol):
             on_end()
 
     def send(self, command: bytes) -> asyncio.Future[Reply]:
-        """The reply to come; raises what the owner makes of an error reply, or BackendUnavailable at the end.
+        """Returns the future of the reply, which may be cancelled.
 
-        May be cancelled.
+        The future raises the owner's exception for an error reply, and BackendUnavailable if the connection
+        ends first.
         """
         reply: asyncio.Future[Reply] = self._loop.create_future()
         if self._fault:
             reply.set_exception(BackendUnavailable(self._fault))
             return reply
-        if not self._unsent:
+        if not self._unsent:  # the first command of this turn of the loop takes the others along
             self._loop.call_soon(self._flush)
         self._unsent.append(command)
         due = self._loop.time() + DEADLINE_SECONDS
@@ -106,16 +106,19 @@ class Connection(asyncio.Protocol):
         return reply
 
     def send_asking(self, command: bytes) -> asyncio.Future[Reply]:
-        """Like `send`, to the node that a slot is moving to."""
-        self.send(_ASKING).cancel()  # its reply says nothing; the pair stays adjacent, as Redis requires
+        """Sends a command to the node that its slot is moving to.
+
+        ASKING holds for the next command alone. No other can come between: both are queued in one step.
+        """
+        self.send(_ASKING).cancel()  # its reply is of no interest
         return self.send(command)
 
     def end(self, fault: str) -> None:
-        """Drop the connection and what it has not sent yet; every command in flight fails.
+        """Resets the connection and drops unsent commands; every command in flight fails.
 
-        The socket is closed with a reset (SO_LINGER of 0 seconds). An orderly close would let our kernel go
-        on delivering: a write that was given up, and answered with 503, could then be applied after a later
-        one of the same key that was acknowledged over the next connection (D119).
+        SO_LINGER of 0 seconds makes the close a reset. After an orderly close our kernel would keep
+        delivering: a write that was given up, and answered with 503, could then be applied after a later
+        write of the same key that was acknowledged over the next connection (D119).
         """
         if not self._fault and not self._transport.is_closing():
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
@@ -131,18 +134,18 @@ class Connection(asyncio.Protocol):
             return
         try:
             for value in self._replies.feed(data):
-                if isinstance(value, hiredis.ReplyError):
+                if isinstance(value, ErrorReply):
                     self._raise(value)
                 elif self._waiting:
                     _, reply = self._waiting.popleft()
-                    if not reply.done():
+                    if not reply.done():  # a cancelled call still consumes its reply
                         reply.set_result(value)
                     if self._had_error_reply:
                         self._had_error_reply = False
                         self._on_recovery()
                 else:
                     self.end(NOT_REDIS)
-                if self._fault:  # what follows belongs to nobody
+                if self._fault:  # a callback may have ended the connection: the rest belongs to no call
                     return
         except NotResp:
             self.end(NOT_REDIS)
@@ -150,9 +153,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         self._fail(LOST)
 
-    def _raise(self, error: hiredis.ReplyError) -> None:
-        """Let the oldest command without a reply fail."""
-        if not self._waiting:  # before it closes the connection, Redis may say why
+    def _raise(self, error: ErrorReply) -> None:
+        """Fails the oldest command without a reply."""
+        if not self._waiting:  # Redis gives the reason before it closes a connection that it refuses
             self.end(str(error_of(error)))
             return
         self._had_error_reply = True
@@ -181,10 +184,10 @@ class Connection(asyncio.Protocol):
         return self._waiting[0][0] if self._waiting else None
 
     def _on_overdue(self) -> None:
-        """End the connection, and not the overdue command alone (D89).
+        """Ends the connection, not only the overdue command (D89).
 
-        Its reply may still come. Nothing would tell it from the reply to the next command, which would then
-        get it: the value of another key, or the acknowledgement of another write.
+        The late reply may still arrive. It cannot be distinguished from the reply to the next command, which
+        would then get the value of another key, or the acknowledgement of another write.
         """
         self.is_overdue = True
         self.end(NOT_IN_TIME)

@@ -1,4 +1,4 @@
-"""How long a reply may take, and how an overdue one is noticed."""
+"""The deadline of a reply, and the timer that notices an overdue one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +15,7 @@ _LONGEST_GRACE_SECONDS = 0.04
 
 @asynccontextmanager
 async def deadline(at: float) -> AsyncIterator[None]:
-    """BackendUnavailable when the loop's clock reads `at`, for what takes more than one command."""
+    """Raises BackendUnavailable in the block at time `at` of the loop's clock; for more than one command."""
     try:
         async with asyncio.timeout_at(at):
             yield
@@ -26,12 +26,12 @@ async def deadline(at: float) -> AsyncIterator[None]:
 class DeadlineTimer:
     """One timer for all commands of a connection, set for the oldest one without a reply.
 
-    Replies come in order, so no other command can be overdue before it. `oldest_due` is its deadline by the
-    loop's clock (None: no command waits); `on_overdue` is called once the deadline has passed.
+    Replies come in order, so no other command can be overdue before it. `oldest_due` returns its deadline by
+    the loop's clock (None: no command waits); `on_overdue` is called once the deadline has passed.
 
-    One grace period comes first, in case our own loop was blocked: then the reply may be in the kernel's
-    buffer, unread, and it is this process that is slow. A blocked loop shows as a timer that fires late, so
-    the period is as long as the timer was late, within bounds.
+    One grace period comes first, because our own loop may have been blocked: then the reply may lie unread in
+    the kernel's buffer, and the slow party is this process. A blocked loop shows as a timer that fires late,
+    so the grace period is as long as the timer was late, within bounds.
     """
 
     def __init__(self, oldest_due: Callable[[], float | None], on_overdue: Callable[[], None]) -> None:
@@ -43,12 +43,12 @@ class DeadlineTimer:
         self._in_grace = False
 
     def start(self, due: float) -> None:
-        """The first command waits; if the timer still runs for an earlier one, it goes on from there."""
+        """Starts the timer for the first waiting command; one that still runs finds it when it fires."""
         if self._timer is None:
             self._set(due)
 
     def stop(self) -> None:
-        """For good."""
+        """Stops the timer for good."""
         if self._timer is not None:
             self._timer.cancel()
 

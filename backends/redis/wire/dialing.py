@@ -1,25 +1,25 @@
-"""From an address to an open connection: TLS, credentials, database, and what is asked before it is used."""
+"""From an address to a connection that is ready: TLS, credentials, database, inspections."""
 
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from socket import gaierror
 
-import hiredis
 from msgspec import Struct
 
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.redis.wire.commands import pack
 from backends.redis.wire.connection import LOST, Connection
 from backends.redis.wire.replies import Facts, check_alive, error_of, facts_of
+from backends.redis.wire.resp import ErrorReply
 from backends.redis.wire.url import Address
 
 DIAL_SECONDS = 1.0
-"""Longer than a call may take: calls do not wait for it, and a server that comes back answers at once."""
+"""Longer than the deadline of a call, because no call waits for dialing beyond its own deadline."""
 
 
 class Access(Struct, frozen=True):
-    """What authenticates this gateway to servers, and the database that it selects."""
+    """Credentials, TLS and database of connections to a server."""
 
     user: str
     password: str
@@ -31,11 +31,11 @@ class Access(Struct, frozen=True):
 
 
 Inspection = Callable[[Connection, Address], Awaitable[None]]
-"""What is asked of a server before it is used. Raises BackendError if it must not be used."""
+"""A check of a server before it is used. Raises BackendError if it must not be used."""
 
 
 async def dial(address: Address, access: Access, *inspections: Inspection) -> Connection:
-    """An authenticated connection to a server that serves. Raises BackendError."""
+    """Returns an authenticated connection to a server that answers. Raises BackendError."""
     connection = await _connect(address, access.tls)
     try:
         await _authenticate(connection, access)
@@ -48,9 +48,9 @@ async def dial(address: Address, access: Access, *inspections: Inspection) -> Co
 
 
 async def refuse_replica(connection: Connection, _address: Address) -> None:
-    """Sentinels may still name the old master, whose data may be older than what was written since (D98)."""
+    """Raises BackendUnavailable for a replica: it may lack writes that its master has acknowledged (D98)."""
     if (await _info(connection, "replication")).get(b"role") == b"slave":
-        raise BackendUnavailable("the sentinels name a replica, which is the master no longer or not yet")
+        raise BackendUnavailable("the sentinels name a replica: it is no longer, or not yet, the master")
 
 
 async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
@@ -65,7 +65,7 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
         raise BackendMisconfigured("its certificate is not trusted, or is for another host") from None
     except ssl.SSLError:
         raise BackendMisconfigured("does not speak TLS, or no version that this gateway speaks") from None
-    except (gaierror, UnicodeError):  # the latter for what cannot be the name of a host
+    except (gaierror, UnicodeError):  # UnicodeError: not a valid host name
         raise BackendUnavailable("its host name cannot be resolved") from None
     except OSError:
         raise BackendUnavailable("cannot be reached") from None
@@ -81,7 +81,7 @@ async def _authenticate(connection: Connection, access: Access) -> None:
         commands.insert(0, pack("AUTH", *credentials))
     try:
         *_, pong = await asyncio.gather(*(connection.send(command) for command in commands))
-    except hiredis.ReplyError as reply:
+    except ErrorReply as reply:
         raise error_of(reply) from None
     except BackendUnavailable:
         if connection.fault != LOST:
@@ -96,9 +96,9 @@ async def _authenticate(connection: Connection, access: Access) -> None:
 
 
 async def _info(connection: Connection, section: str) -> Facts:
-    """A section of INFO; nothing if this user may not ask."""
+    """Returns a section of INFO; nothing if this user lacks the right to it."""
     try:
         info = await connection.send(pack("INFO", section))
-    except hiredis.ReplyError:
+    except ErrorReply:
         return {}
     return facts_of(info)

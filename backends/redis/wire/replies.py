@@ -1,43 +1,42 @@
-"""Error replies of Redis as the errors of the ports.
+"""Replies of Redis as the stores see them: error replies as errors of the ports, other replies checked.
 
-Redis begins each error reply with a word in capitals. The rest may quote a key or a value, so only the
-word is repeated (D100).
+Redis begins each error reply with a word in capitals. The rest may quote a key or a value, so a message of
+ours repeats the word alone (D100).
 """
 
 import re
 from typing import Any
 
-import hiredis
-
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, CorruptEntry, StoreFull
 from backends.redis.wire.commands import SLOTS
+from backends.redis.wire.resp import ErrorReply
 from backends.redis.wire.url import Address
 
 NOT_REDIS = "does not speak the Redis protocol"
 
-_OF_A_CLUSTER = "is part of a cluster: redis+cluster:// is for those"
+_OF_A_CLUSTER = "is part of a cluster: use a redis+cluster:// URL"
 
 
 class MissingScript(BackendError):
-    """The server does not know the script by its hash (NOSCRIPT): it was restarted, or is another one."""
+    """The server does not have the script (NOSCRIPT), perhaps after a restart; nothing was done."""
 
 
 class PartlyRefused(BackendUnavailable):
-    """The server refuses writes, or a slot, for now; other calls it answers."""
+    """The server refuses writes, or one slot, for now; it serves other calls."""
 
 
 class NotServed(PartlyRefused):
-    """The node cannot serve the slot now: its cluster is out of order, or moves it; nothing was done."""
+    """The node does not serve the slot now: its cluster is down, or is moving it; nothing was done."""
 
 
 class NotMaster(PartlyRefused):
-    """The server has become a replica: another one may be the master."""
+    """The server has become a replica, so another one may be the master."""
 
 
 class Redirected(BackendMisconfigured):
     """Another node of the cluster serves the key of this command; nothing was done.
 
-    `is_asking`: for this command only, while the slot is moving there.
+    `is_asking`: only for this command, while the slot is moving there.
     """
 
     def __init__(self, address: Address, slot: int, *, is_asking: bool) -> None:
@@ -49,34 +48,34 @@ class Redirected(BackendMisconfigured):
 
 _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "ASK": (BackendMisconfigured, _OF_A_CLUSTER),
-    "BUSY": (BackendUnavailable, "runs a script that does not end"),
+    "BUSY": (BackendUnavailable, "is busy with a long-running script"),
     "CLUSTERDOWN": (NotServed, "its cluster does not serve this slot"),
     "DENIED": (BackendMisconfigured, "runs in protected mode"),
     "LOADING": (BackendUnavailable, "is loading its data"),
     "MASTERDOWN": (BackendUnavailable, "has lost its master"),
     "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
     "MOVED": (BackendMisconfigured, _OF_A_CLUSTER),
-    "NOAUTH": (BackendMisconfigured, "asks for a password"),
-    "NOPERM": (BackendMisconfigured, "does not permit this to the user"),
+    "NOAUTH": (BackendMisconfigured, "requires a password"),
+    "NOPERM": (BackendMisconfigured, "denies this command to the user"),
     "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
-    "NOSCRIPT": (MissingScript, "does not know the script"),
+    "NOSCRIPT": (MissingScript, "does not have the script"),
     "OOM": (StoreFull, "has reached maxmemory"),
     "READONLY": (NotMaster, "is a replica and refuses writes"),
     "TRYAGAIN": (NotServed, "is moving the slot"),
     "UNBLOCKED": (BackendUnavailable, "changed its role"),
-    "WRONGPASS": (BackendMisconfigured, "does not accept user and password"),
-    "WRONGTYPE": (CorruptEntry, "holds something else under this name"),
+    "WRONGPASS": (BackendMisconfigured, "rejects user and password"),
+    "WRONGTYPE": (CorruptEntry, "holds a value of another type under this key"),
 }
-_NO_SENTINEL = "is none: redis:// is for such a server"
-_NO_ADDRESS = "redirects to an address that is none"
-_NO_COUNTER = "holds something else than a counter under this name"
+_NO_SENTINEL = "does not run Redis Sentinel: use a redis:// URL for it"
+_NO_ADDRESS = "redirects to an invalid address"
+_NO_COUNTER = "holds something other than a counter under this key"
 _BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
-    "AUTH ": (BackendMisconfigured, "asks for no password, but was given one"),
-    "DB index is out of range": (BackendMisconfigured, "has no database of this number"),
+    "AUTH ": (BackendMisconfigured, "has no password set, but was sent one"),
+    "DB index is out of range": (BackendMisconfigured, "has no database with this number"),
     "SELECT is not allowed in cluster mode": (BackendMisconfigured, _OF_A_CLUSTER),
     "This instance has cluster support disabled": (
         BackendMisconfigured,
-        "is not part of a cluster: redis:// is for those",
+        "is not part of a cluster: use a redis:// URL",
     ),
     "unknown command 'SENTINEL'": (BackendMisconfigured, _NO_SENTINEL),
     "unknown command `SENTINEL`": (BackendMisconfigured, _NO_SENTINEL),
@@ -89,11 +88,11 @@ _SLOT_AND_ADDRESS = re.compile(r"([0-9]{1,5}) (.*):([0-9]{1,5})")
 _IN_A_SCRIPT = re.compile(
     r"ERR Error running script .*?(?:@user_script: ?[0-9]+: )+-?(?P<reply>.*)", re.DOTALL
 )
-"""Before 7.0 Redis does not begin with the word that a command inside a script was refused with."""
+"""Before 7.0 Redis wraps the error reply of a command inside a script; its word is not the first."""
 
 
-def error_of(reply: hiredis.ReplyError) -> BackendError:
-    """The error that stands for an error reply."""
+def error_of(reply: ErrorReply) -> BackendError:
+    """Returns the error of the ports for an error reply."""
     word, rest = _parts(reply)
     if word in _BY_WORD:
         kind, condition = _BY_WORD[word]
@@ -103,16 +102,16 @@ def error_of(reply: hiredis.ReplyError) -> BackendError:
             if rest.startswith(beginning):
                 return kind(condition)
         return BackendMisconfigured(
-            "does not know this command, or not in this form: Redis 6.2 or newer is needed"
+            "does not support this command or its options: Redis 6.2 or newer is required"
         )
     return BackendMisconfigured("refuses the command")
 
 
-def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
-    """The error that stands for the reply to a command on a key, which `host` may redirect.
+def error_of_command(reply: ErrorReply, host: str) -> BackendError:
+    """Returns the error for the reply of `host` to a command on a key, which may be a redirection.
 
-    A command without a key (PING, CLUSTER SLOTS) has no slot, so for those a redirection is an error like
-    others: it is kept as the reason why the server cannot be used, and nothing follows it.
+    A command without a key (PING, CLUSTER SLOTS) has no slot. For those a redirection is an ordinary error:
+    it becomes the reason why the server cannot be used, and nothing follows it.
     """
     word, rest = _parts(reply)
     if word in ("MOVED", "ASK"):
@@ -121,18 +120,18 @@ def error_of_command(reply: hiredis.ReplyError, host: str) -> BackendError:
 
 
 Facts = dict[bytes, bytes]
-"""What INFO says, by name."""
+"""The fields of INFO by name."""
 
 
 def facts_of(info: Any) -> Facts:
-    """The reply to INFO taken apart; nothing if it is none."""
+    """Parses the reply to INFO; any other reply has no fields."""
     if not isinstance(info, bytes):
         return {}
     return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
 
 
 def check_done(reply: Any) -> None:
-    """Raises BackendUnavailable unless a command was carried out: the reply to one is OK or a number."""
+    """Raises BackendUnavailable unless this is the reply to an executed write: OK or a number."""
     if reply != b"OK" and type(reply) is not int:
         raise BackendUnavailable(NOT_REDIS)
 
@@ -144,14 +143,14 @@ def check_alive(reply: Any) -> None:
 
 
 def page_of(reply: Any) -> tuple[bytes, list[bytes]]:
-    """Cursor and elements of a reply to SCAN. Raises BackendUnavailable."""
+    """Returns cursor and elements of a reply to SCAN. Raises BackendUnavailable."""
     match reply:
         case [bytes(cursor), list(elements)] if all(isinstance(element, bytes) for element in elements):
             return cursor, elements
     raise BackendUnavailable(NOT_REDIS)
 
 
-def _parts(reply: hiredis.ReplyError) -> tuple[str, str]:
+def _parts(reply: ErrorReply) -> tuple[str, str]:
     text = str(reply)
     inner = _IN_A_SCRIPT.match(text)
     word, _, rest = (inner["reply"] if inner else text).partition(" ")
@@ -159,7 +158,7 @@ def _parts(reply: hiredis.ReplyError) -> tuple[str, str]:
 
 
 def _redirection(rest: str, host: str, *, is_asking: bool) -> BackendError:
-    """`3999 127.0.0.1:6381`; a node that does not know its own name leaves the host out."""
+    """Parses `3999 127.0.0.1:6381`; a node that does not know its own name leaves the host out."""
     parts = _SLOT_AND_ADDRESS.fullmatch(rest)
     if parts is None:
         return BackendMisconfigured(_NO_ADDRESS)

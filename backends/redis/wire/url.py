@@ -1,11 +1,11 @@
-"""Where Redis is, as the configuration says it.
+"""The forms of a Redis URL.
 
 redis://[user:password@]host[:6379][/db]
 redis+sentinel://[user:password@]host[:26379],host,…/master[/db]
 redis+cluster://[user:password@]host[:6379],host,…
 
-Each also as `rediss…`, for TLS. User and password are percent-encoded, and are those of
-the Redis servers; those of sentinels are settings of their own.
+Each form also exists as `rediss…`, for TLS. User and password are percent-encoded. They are for the Redis
+servers; sentinels have settings of their own.
 """
 
 import re
@@ -22,11 +22,11 @@ _DATABASE = re.compile(r"[0-9]{1,4}")
 
 
 class InvalidUrl(ValueError):
-    """What is wrong with a URL, in words that repeat none of it."""
+    """A malformed URL; the message repeats no part of it."""
 
 
 class Layout(Enum):
-    """How the servers of a URL share the keys."""
+    """The kind of deployment: one server, one master behind Sentinel, or a cluster."""
 
     STANDALONE = ""
     SENTINEL = "+sentinel"
@@ -34,7 +34,7 @@ class Layout(Enum):
 
 
 class Address(Struct, frozen=True):
-    """Where one server listens."""
+    """Host and port of one server."""
 
     host: str
     port: int
@@ -44,7 +44,7 @@ class Address(Struct, frozen=True):
 
 
 class RedisUrl(Struct, frozen=True):
-    """A URL taken apart. `master` is the name that sentinels know, empty elsewhere."""
+    """A parsed URL. `master` is the name that the sentinels know, empty for other layouts."""
 
     layout: Layout
     is_tls: bool
@@ -59,7 +59,7 @@ class RedisUrl(Struct, frozen=True):
 
 
 def parse_url(url: str) -> RedisUrl:
-    """Take a URL apart. Raises InvalidUrl."""
+    """Parses a URL. Raises InvalidUrl."""
     scheme, separator, rest = url.partition("://")
     known = _SCHEME.fullmatch(scheme)
     if not separator or known is None:
@@ -70,7 +70,7 @@ def parse_url(url: str) -> RedisUrl:
     user, password = _credentials(userinfo)
     addresses = tuple(_address(host, layout) for host in hosts.split(","))
     if layout is Layout.STANDALONE and len(addresses) > 1:
-        raise InvalidUrl("names several hosts: redis+sentinel:// or redis+cluster:// is for those")
+        raise InvalidUrl("names several hosts: use redis+sentinel:// or redis+cluster:// for them")
     master, database = _path(path, layout)
     return RedisUrl(layout, bool(known["tls"]), user, password, addresses, master, database)
 
@@ -78,24 +78,24 @@ def parse_url(url: str) -> RedisUrl:
 def _credentials(userinfo: str) -> tuple[str, str]:
     user, separator, password = userinfo.partition(":")
     if userinfo and not (separator and password):
-        raise InvalidUrl("has a user without a password: user:password@host, or :password@host")
+        raise InvalidUrl("has a user without a password: write user:password@host or :password@host")
     if _NOT_ENCODED.search(userinfo):
         raise InvalidUrl("has a user or password that is not percent-encoded")
     try:
         return unquote(user, errors="strict"), unquote(password, errors="strict")
     except UnicodeDecodeError:
-        raise InvalidUrl("has a user or password that is not UTF-8, percent-encoded") from None
+        raise InvalidUrl("has a user or password that is not percent-encoded UTF-8") from None
 
 
 def _address(text: str, layout: Layout) -> Address:
     host = _HOST.fullmatch(text)
     if host is None:
         raise InvalidUrl(
-            "has a host that is not host:port, or user and password that are not percent-encoded"
+            "has a host that is not host:port, or a user or password that is not percent-encoded"
         )
     port = int(host["port"] or (26379 if layout is Layout.SENTINEL else 6379))
     if not 0 < port < 65536:
-        raise InvalidUrl("has a port that is not from 1 to 65535")
+        raise InvalidUrl("has a port outside 1 to 65535")
     return Address(host["v6"] or host["name"], port)
 
 
@@ -110,8 +110,8 @@ def _path(path: str, layout: Layout) -> tuple[str, int]:
     if not path:
         return master, 0
     if not _DATABASE.fullmatch(path):
-        raise InvalidUrl("has something behind the hosts that is not the number of a database")
+        raise InvalidUrl("has a path after the hosts that is not a database number")
     database = int(path)
     if database and layout is Layout.CLUSTER:
-        raise InvalidUrl("names a database: a cluster has only one")
+        raise InvalidUrl("names a database: a cluster has only database 0")
     return master, database

@@ -2,12 +2,12 @@
 
 import asyncio
 
-import hiredis
 import pytest
 
 from backends.redis.wire.commands import pack
 from backends.redis.wire.connection import Connection
 from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.resp import ErrorReply
 from tests.support.outcomes import outcomes, reasons
 from tests.support.wire import until
 
@@ -44,7 +44,7 @@ async def test_a_refusal_is_the_reply_to_its_own_call(connection):
         ]
     )
     assert (before, after) == (b"a", b"b")
-    assert isinstance(refused, hiredis.ReplyError)
+    assert isinstance(refused, ErrorReply)
 
 
 @pytest.mark.parametrize("passed", range(13))

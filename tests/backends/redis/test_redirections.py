@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-import hiredis
 import pytest
 
 from backends import open_backend
@@ -13,6 +12,7 @@ from backends.interface import Entry, Keyspace
 from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST, free_port
+from tests.support.redis.resp import CommandBuffer
 from tests.support.stopwatch import Stopwatch
 
 RUNS_ON_UVLOOP_TOO = True
@@ -42,15 +42,14 @@ class ScriptedServer(asyncio.Protocol):
 
     def __init__(self, reply_to):
         self._reply_to = reply_to
-        self._commands = hiredis.Reader(notEnoughData=None)
+        self._commands = CommandBuffer()
 
     def connection_made(self, transport):
         self._transport = transport
 
     def data_received(self, data):
         port = self._transport.get_extra_info("sockname")[1]
-        self._commands.feed(data)
-        while (command := self._commands.gets()) is not None:
+        for command in self._commands.feed(data):
             self._transport.write(self._reply_to(port, command))
 
 

@@ -4,7 +4,6 @@ import asyncio
 import socket
 from contextlib import asynccontextmanager
 
-import hiredis
 import pytest
 
 from backends.clock import SystemClock
@@ -15,6 +14,7 @@ from tests.support.config import TABLE_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.link import HOST
 from tests.support.redis import Cluster, RedisServer
+from tests.support.redis.resp import ErrorReply, encode
 from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.wire import until
 
@@ -189,9 +189,9 @@ async def test_a_server_that_runs_an_endless_script_is_away_until_it_is_killed(c
             await asyncio.sleep(0.2)
             for _ in range(10):
                 assert await codes(gateway, server) == NO_QUOTA
-            await is_reported(gateway, caplog, "runs a script that does not end (BUSY)")
+            await is_reported(gateway, caplog, "is busy with a long-running script (BUSY)")
             server.command("SCRIPT", "KILL")
-            with pytest.raises(hiredis.ReplyError):
+            with pytest.raises(ErrorReply):
                 await endless
             await recovered(gateway, server)
 
@@ -199,8 +199,8 @@ async def test_a_server_that_runs_an_endless_script_is_away_until_it_is_killed(c
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        ("", PASSWORD, "asks for a password (NOAUTH)"),
-        (PASSWORD, "another", "does not accept user and password (WRONGPASS)"),
+        ("", PASSWORD, "requires a password (NOAUTH)"),
+        (PASSWORD, "another", "rejects user and password (WRONGPASS)"),
     ],
 )
 async def test_a_password_that_changed_is_named_as_the_reason(caplog, before, after, reason):
@@ -224,7 +224,7 @@ def _lock(server: RedisServer, before: str, after: str) -> None:
             ("CONFIG", "SET", "requirepass", after),
             ("CLIENT", "KILL", "TYPE", "normal"),
         ):
-            operator.sendall(hiredis.pack_command(command))
+            operator.sendall(encode(*command))
             operator.recv(1_000)
 
 
@@ -244,9 +244,9 @@ async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(
 @pytest.mark.parametrize(
     ("login", "database", "reason"),
     [
-        ("", "99", "has no database of this number"),
-        (f":{PASSWORD}@", "0", "asks for no password, but was given one"),
-        (f"user:{PASSWORD}@", "0", "does not accept user and password (WRONGPASS)"),
+        ("", "99", "has no database with this number"),
+        (f":{PASSWORD}@", "0", "has no password set, but was sent one"),
+        (f"user:{PASSWORD}@", "0", "rejects user and password (WRONGPASS)"),
     ],
 )
 async def test_what_is_wrong_with_the_url_is_named(server, caplog, login, database, reason):
@@ -264,7 +264,7 @@ async def test_a_node_of_a_cluster_is_not_taken_for_a_server_of_its_own(caplog):
             replies = [await gateway.put(f"{KEY} {number}", VALUE) for number in range(20)]
             assert {reply.status for reply in replies} <= {200, 503}
             await gateway.app.ops.health.check()
-        expected = "is part of a cluster: redis+cluster:// is for those (MOVED)"
+        expected = "is part of a cluster: use a redis+cluster:// URL (MOVED)"
         assert any(
             each.endswith(expected) for each in reasons(caplog, "kvs.stores") | reasons(caplog, "kvs.health")
         )

@@ -3,11 +3,11 @@
 import socket
 import ssl
 
-import hiredis
 import pytest
 
 from tests.support.ports import free_port
 from tests.support.redis import RedisServer, TlsServer
+from tests.support.redis.resp import ErrorReply
 from tests.support.servers import process_exists
 from tests.support.stopwatch import PATIENCE_SECONDS
 
@@ -92,7 +92,7 @@ def test_a_server_with_a_password_names_it_in_its_url():
 def test_the_directives_of_a_server_hold():
     with (
         RedisServer(maxmemory=1, maxmemory_policy="noeviction") as server,
-        pytest.raises(hiredis.ReplyError, match="OOM"),
+        pytest.raises(ErrorReply, match="OOM"),
     ):
         server.command("SET", "key", "value")
 

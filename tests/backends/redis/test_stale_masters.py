@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import hiredis
 import pytest
 
 from backends import open_backend
@@ -14,6 +13,7 @@ from backends.redis.topology import one_master
 from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
+from tests.support.redis.resp import encode
 from tests.support.redis.scripted import ScriptedRedis
 from tests.support.stores import first_answer
 
@@ -27,15 +27,11 @@ ROLE = b"role:master\r\n"
 
 def _reply(words):
     """Of a server that says to be a master."""
-    return {b"INFO": _resp(ROLE)[4:], b"TIME": _resp("1", "0")}.get(words[0], b"+OK\r\n")
+    return {b"INFO": encode(ROLE)[4:], b"TIME": encode("1", "0")}.get(words[0], b"+OK\r\n")
 
 
 def _master(_number):
     return _reply
-
-
-def _resp(*words):
-    return hiredis.pack_command(words)
 
 
 class Vote:
@@ -45,7 +41,7 @@ class Vote:
         self.server = server
 
     def __call__(self, _):
-        return None if self.server is None else _resp(HOST, str(self.server.port))
+        return None if self.server is None else encode(HOST, str(self.server.port))
 
 
 @asynccontextmanager

@@ -74,7 +74,7 @@ async def test_what_stands_where_a_counter_should_be_is_no_quota_until_it_is_gon
             refused = await gateway.get(KEY)
             assert (refused.status, refused.error) == (503, "quota_unavailable")
         (reason,) = reasons(caplog)
-        assert reason.startswith("holds something else")
+        assert reason.startswith(("holds a value of another type", "holds something other than a counter"))
         server.command("DEL", name)
         assert (await gateway.get(KEY)).json["value"] == VALUE
 
@@ -93,7 +93,7 @@ async def test_what_stands_where_an_entry_should_be_cannot_be_read_but_replaced(
             refused = await gateway.get(KEY)
             assert (refused.status, refused.error) == (503, "storage_unavailable")
         (reason,) = reasons(caplog)
-        assert reason.startswith(("holds something else", "an entry in Redis was not written"))
+        assert reason.startswith(("holds a value of another type", "an entry in Redis was not written"))
         assert (await gateway.put(KEY, "new")).status == 200
         assert (await gateway.get(KEY)).json["value"] == "new"
         assert (await gateway.delete(KEY)).status == 200

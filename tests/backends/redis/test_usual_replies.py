@@ -3,7 +3,6 @@
 import asyncio
 import socket
 
-import hiredis
 import pytest
 
 from backends.interface import Entry, Keyspace
@@ -11,7 +10,7 @@ from backends.redis.counters import RedisWindowCounter
 from backends.redis.entries.store import RedisEntryStore
 from backends.redis.wire.commands import Keys
 from backends.redis.wire.replies import error_of
-from backends.redis.wire.resp import Reply, usual_reply
+from backends.redis.wire.resp import ErrorReply, Reply, ReplyReader, usual_reply
 from tests.support.ports import HOST
 
 KEYS, POSTS = Keys("kvs"), Keyspace("t/posts")
@@ -26,10 +25,8 @@ class Wire:
 
     async def call(self, _key: bytes, command: bytes) -> Reply:
         self.replies.append(await asyncio.to_thread(self._exchange, command))
-        reader = hiredis.Reader()
-        reader.feed(self.replies[-1])
-        reply = reader.gets()
-        if isinstance(reply, hiredis.ReplyError):
+        (reply,) = ReplyReader().feed(self.replies[-1])
+        if isinstance(reply, ErrorReply):
             raise error_of(reply)
         return reply
 

@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Any
 
-import hiredis
-
 from backends.dynamodb.client import Client
 from backends.dynamodb.counters import DynamoWindowCounter
 from backends.dynamodb.entries import DynamoEntryStore
@@ -19,6 +17,7 @@ from backends.redis.records.store import RedisRecordStore
 from backends.redis.topology.discovery import find_view, named_master, shares_of
 from backends.redis.wire.commands import SLOTS, Keys
 from backends.redis.wire.replies import Redirected, error_of_command
+from backends.redis.wire.resp import ErrorReply, NotResp, ReplyReader
 from backends.redis.wire.url import Address
 from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
@@ -45,18 +44,16 @@ class CannedReplies:
     """Replies of a server in turn; then it is silent. In place of a topology, and of a connection."""
 
     def __init__(self, data: bytes) -> None:
-        reader = hiredis.Reader(notEnoughData=...)
-        reader.feed(data)
         self._replies: list[Any] = []
-        with suppress(hiredis.ProtocolError, TypeError):  # which end a connection
-            while (reply := reader.gets()) is not ...:
+        with suppress(NotResp):  # ends a connection
+            for reply in ReplyReader().feed(data):
                 self._replies.append(reply)
         self._next = iter(self._replies)
 
     async def send(self, *_: object) -> Any:
         """As a connection: the reply. Raises an error reply as it is."""
         reply = next(self._next, None)
-        if isinstance(reply, hiredis.ReplyError):
+        if isinstance(reply, ErrorReply):
             raise reply
         return reply
 
@@ -64,7 +61,7 @@ class CannedReplies:
         """As a topology: the reply. Raises what an error reply stands for."""
         try:
             return await self.send(command)
-        except hiredis.ReplyError as reply:
+        except ErrorReply as reply:
             raise error_of_command(reply, NODE.host) from None
 
     def end(self, _: str) -> None:
@@ -74,7 +71,7 @@ class CannedReplies:
 def redis(data: bytes) -> None:
     """Replies of Redis, in RESP: what they stand for, or a `BackendError`."""
     for reply in CannedReplies(data)._replies:
-        if isinstance(reply, hiredis.ReplyError):
+        if isinstance(reply, ErrorReply):
             error = error_of_command(reply, NODE.host)
             if isinstance(error, Redirected):
                 assert 0 <= error.slot < SLOTS

@@ -6,14 +6,11 @@ import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
-
-import hiredis
+from typing import Any, BinaryIO
 
 from tests.support.ports import HOST
+from tests.support.redis.resp import ErrorReply, Part, encode, read
 from tests.support.stopwatch import PATIENCE_SECONDS
-
-Part = str | bytes | int
 
 
 @dataclass(frozen=True)
@@ -24,15 +21,15 @@ class Observer:
     seconds: float = PATIENCE_SECONDS
 
     def command(self, *parts: Part) -> Any:
-        """The reply as it came, strings as bytes; an error reply is raised as `hiredis.ReplyError`."""
+        """Returns the reply, strings as bytes. Raises ErrorReply for an error reply."""
         with self.session() as ask:
             return ask(*parts)
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Callable[..., Any]]:
         """`command` over one connection, for what belongs to a connection, as MULTI and WAIT do."""
-        with self._connected() as connection:
-            ask = partial(_ask, connection, hiredis.Reader())
+        with self._connected() as connection, connection.makefile("rb") as replies:
+            ask = partial(_ask, connection, replies)
             if self.login:
                 ask("AUTH", *self.login)
             yield ask
@@ -47,13 +44,12 @@ class Observer:
                     yield secured
 
 
-def _ask(connection: socket.socket, reader: hiredis.Reader, *parts: Part) -> Any:
-    connection.sendall(hiredis.pack_command(parts))
-    while (reply := reader.gets()) is False:
-        received = connection.recv(65_536)
-        if not received:
-            raise ConnectionResetError("the server closed the connection")
-        reader.feed(received)
-    if isinstance(reply, hiredis.ReplyError):
+def _ask(connection: socket.socket, replies: BinaryIO, *parts: Part) -> Any:
+    connection.sendall(encode(*parts))
+    try:
+        reply = read(replies)
+    except EOFError:
+        raise ConnectionResetError("the server closed the connection") from None
+    if isinstance(reply, ErrorReply):
         raise reply
     return reply

@@ -1,20 +1,19 @@
-"""A server on the loop of the test that speaks RESP and replies as told."""
+"""A server on the test's event loop that speaks RESP and replies as scripted."""
 
 import asyncio
 from collections.abc import Callable
 from typing import Self
 
-import hiredis
-
 from tests.support.ports import HOST
+from tests.support.redis.resp import CommandBuffer
 
 Words = list[bytes]
 
 
 class ScriptedRedis:
-    """Each command that comes is noted in `commands` and answered with `replies(command)`, bytes as they are.
+    """Records each command in `commands` and answers it with the bytes of `replies(command)`.
 
-    None: no answer. `PING` is answered by itself.
+    It does not answer where that is None. It answers `PING` by itself.
     """
 
     def __init__(self, replies: Callable[[Words], bytes | None]) -> None:
@@ -24,7 +23,7 @@ class ScriptedRedis:
         self._writers: set[asyncio.StreamWriter] = set()
 
     def of(self, word: bytes) -> list[Words]:
-        """The commands that begin with a word."""
+        """Returns the commands that begin with a word."""
         return [command for command in self.commands if command[0] == word]
 
     def close_connections(self) -> None:
@@ -42,11 +41,10 @@ class ScriptedRedis:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
-        parser = hiredis.Reader()
+        commands = CommandBuffer()
         try:
             while data := await reader.read(65_536):
-                parser.feed(data)
-                while (command := parser.gets()) is not False:
+                for command in commands.feed(data):
                     self._answer(command, writer)
         except (ConnectionError, asyncio.CancelledError):
             pass  # the client went away, or the test is over
