@@ -1,4 +1,7 @@
-"""A Flask app whose sessions are entries: `flask --app sessions run`, as `kvs-gateway dev` says."""
+"""A Flask app that keeps its sessions in a table: `flask --app sessions run`.
+
+Set the variables first, for example those that `kvs-gateway dev` prints.
+"""
 
 import secrets
 from typing import Any
@@ -13,7 +16,7 @@ COOKIE = "session_id"
 
 
 class Session(CallbackDict[str, Any], SessionMixin):
-    """What a visitor has, under a name that nobody can guess."""
+    """Data of a visitor, under a name that nobody can guess."""
 
     def __init__(self, name: str, found: dict[str, Any] | None = None) -> None:
         super().__init__(found, lambda session: setattr(session, "modified", True))
@@ -41,7 +44,7 @@ class Sessions(SessionInterface):
 
 
 def create_app() -> Flask:
-    """The app: it counts a visitor's visits."""
+    """Creates the app, which counts the visits of each visitor."""
     app = Flask(__name__)
     app.session_interface = Sessions(from_env("sessions"))
 

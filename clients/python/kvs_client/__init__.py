@@ -8,16 +8,16 @@
 
 `kvs_client.aio` has the same for asyncio.
 
-table            what both clients have in common
-client           the synchronous client; transport its attempts, pool its connections
-aio              the asynchronous client; async_transport its attempts
-course           when a call is repeated, and how long it pauses before
-answers          what an answer means; encoding has the bodies
-errors           what a call can fail with
-configuration    the variables of the environment; options the numbers
-signing          Signature V4; credentials where its secrets come from
-forks            what a process does not share with the one that forked it
-single_flight    one making of a value at a time
+table            base class of both clients
+client           the synchronous client; transport has its attempts, pool its connections
+aio              the asynchronous client; async_transport has its attempts
+retries          retries of a call, and the pauses before them
+answers          a response as a result or an error; encoding has the bodies
+errors           the errors of calls
+configuration    the variables of the environment; options has the numbers
+signing          Signature V4; credentials has the source of its secrets
+forks            renewal of connections, locks and credentials in forked processes
+single_flight    at most one computation of a value at a time
 testing          a pytest plugin that starts a gateway
 """
 
@@ -58,5 +58,5 @@ __all__ = [
 def from_env(
     table: str, options: Options | None = None, *, prefix: str = "", variable_prefix: str = "SERVICE"
 ) -> Client:
-    """The client of a table, from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
+    """Creates the client of a table from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
     return Client.from_env(table, options, prefix=prefix, variable_prefix=variable_prefix)

@@ -13,9 +13,9 @@ from kvs_client.table import Table
 
 
 class AsyncClient(Table):
-    """One table. Make one per event loop and keep it: it holds connections and credentials.
+    """A client of one table. Create one per event loop and keep it: it holds connections and credentials.
 
-    Every call takes `deadline_seconds`, which holds for all of it, repetitions included, and raises a
+    Every call takes `deadline_seconds`, which covers the whole call with its retries, and raises a
     `KvsError` if it fails.
     """
 
@@ -26,25 +26,25 @@ class AsyncClient(Table):
     async def put(
         self, key: str, value: Any, ttl_seconds: int | None = None, *, deadline_seconds: float | None = None
     ) -> None:
-        """Store a value, written as JSON. It is repeated if it may not have arrived."""
+        """Stores a value as JSON. Retries if the request may not have arrived."""
         await self._put(key, encoding.encoded(value), ttl_seconds, deadline_seconds)
 
     async def put_raw(
         self, key: str, value: bytes, ttl_seconds: int | None = None, *, deadline_seconds: float | None = None
     ) -> None:
-        """Store bytes that are one JSON value, as they are."""
+        """Stores bytes that are one JSON value, unchanged."""
         await self._put(key, encoding.checked(value), ttl_seconds, deadline_seconds)
 
     async def get(self, key: str, *, deadline_seconds: float | None = None) -> Entry | None:
-        """The entry, or None if there is none; a value of null is an entry."""
+        """Returns the entry, or None if there is none; a value of null is an entry."""
         return encoding.entry(encoding.decoded(await self._get(key, deadline_seconds)))
 
     async def get_raw(self, key: str, *, deadline_seconds: float | None = None) -> Entry | None:
-        """The same with the value as the bytes that were stored."""
+        """Returns the entry with its value as the stored bytes."""
         return encoding.raw_entry(await self._get(key, deadline_seconds))
 
     async def delete(self, key: str, *, deadline_seconds: float | None = None) -> None:
-        """Delete the entry, if there is one."""
+        """Deletes the entry, if there is one."""
         body = encoding.key_body(self._prefix + key)
         encoding.demand_done("deleted", await self._transport.call("delete", body, deadline_seconds))
 
@@ -56,10 +56,10 @@ class AsyncClient(Table):
         *,
         deadline_seconds: float | None = None,
     ) -> Any:
-        """The value of the key; if it is missing, what `make` returns, after a put.
+        """Returns the value of the key; if it is missing, puts and returns the result of `make`.
 
-        Once at a time for a key: other tasks that ask meanwhile get the same object. The get and the put have
-        a deadline each, `make` has none.
+        Runs once at a time for a key: other tasks that ask meanwhile get the same object. The get and the put
+        have a deadline each, `make` has none.
         """
 
         async def get_or_make() -> Any:
@@ -73,7 +73,7 @@ class AsyncClient(Table):
         return await self._flights.run(self._prefix + key, get_or_make)
 
     async def close(self) -> None:
-        """Close the connections, also of clients that share them."""
+        """Closes the connections, also those of clients that share them."""
         await self._transport.close()
 
     async def __aenter__(self) -> Self:
@@ -95,5 +95,5 @@ class AsyncClient(Table):
 def from_env(
     table: str, options: Options | None = None, *, prefix: str = "", variable_prefix: str = "SERVICE"
 ) -> AsyncClient:
-    """The asynchronous client of a table, from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
+    """Creates the asynchronous client of a table from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
     return AsyncClient.from_env(table, options, prefix=prefix, variable_prefix=variable_prefix)

@@ -1,4 +1,4 @@
-"""What an answer means: good, or which error."""
+"""Judges responses: a result, or an error of a certain type."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kvs_client.errors import InvalidAnswer, KvsError, kind_of, printable
 
 REPEATED = (429, 502, 503, 504)
-"""Statuses of answers after which an attempt is repeated."""
+"""Statuses of answers that are retried."""
 
 _LONGEST_RETRY_AFTER = 86_400
 _REQUEST_ID = re.compile(r"[!-~]{1,128}")
@@ -16,7 +16,7 @@ _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP response, read up to the bound; `fields` finds names in any case."""
+    """An HTTP response, read up to the bound; `fields` ignores the case of names."""
 
     status: int
     fields: Mapping[str, str]
@@ -25,15 +25,15 @@ class Answer:
 
 
 def error_of(answer: Answer, *, tokens: Sequence[str | None]) -> KvsError | None:
-    """None: the answer is good, as far as can be told before its body is decoded.
+    """Returns the error of an answer, or None if it is good as far as status and header show.
 
-    `tokens` were sent, and are not told on if a server sends them back.
+    `tokens` are the secrets of the request: the error never contains them, even if a server echoes them.
     """
     code = _unexpected(answer)
     if code is None:
         return None
 
-    def told(text: str | None) -> str | None:
+    def redacted(text: str | None) -> str | None:
         for token in filter(None, tokens):
             text = text and text.replace(token, "[token]")
         return text
@@ -41,10 +41,10 @@ def error_of(answer: Answer, *, tokens: Sequence[str | None]) -> KvsError | None
     identity = answer.fields.get("x-request-id", "")
     kind = InvalidAnswer if answer.status == 200 else kind_of(answer.status)
     return kind(
-        told(code) or code,
-        told(printable(told(answer.fields.get("x-kvs-error-detail")))),
+        redacted(code) or code,
+        redacted(printable(redacted(answer.fields.get("x-kvs-error-detail")))),
         status=answer.status,
-        request_id=told(identity) if _REQUEST_ID.fullmatch(identity) else None,
+        request_id=redacted(identity) if _REQUEST_ID.fullmatch(identity) else None,
         retry_after_seconds=_retry_after(answer.fields.get("retry-after", "")),
     )
 

@@ -8,18 +8,18 @@ from yarl import URL
 from kvs_client import forks
 from kvs_client.answers import Answer, error_of
 from kvs_client.configuration import Configuration
-from kvs_client.course import Course, Gate
 from kvs_client.credentials import CredentialSource
 from kvs_client.errors import KvsError, Unavailable
 from kvs_client.options import Options, positive
+from kvs_client.retries import RateLimitGate, RetrySchedule
 from kvs_client.signing import Credentials, Signer
 
 _KEPT_SECONDS = 60
-"""Below the 75 s after which the gateway closes a connection that waits."""
+"""Less than the 75 s after which the gateway closes an idle connection."""
 
 
 class AsyncTransport:
-    """For any number of tasks of one event loop."""
+    """Makes calls for any number of tasks of one event loop."""
 
     def __init__(self, configuration: Configuration, options: Options, source: CredentialSource) -> None:
         self._options = options
@@ -32,14 +32,14 @@ class AsyncTransport:
             operation: URL(f"{address}/v1/{operation}", encoded=True)
             for operation in ("put", "get", "delete")
         }
-        self._gate = Gate()
+        self._gate = RateLimitGate()
         self._is_closed = False
         self._open()
         forks.renew_in_children(self)
 
     def renew(self) -> None:
-        """Connections, and turns to use them, that no other process has."""
-        forks.leave((self._session, self._slots))
+        """Replaces the connections and the semaphore, which belong to the process that forked this one."""
+        forks.keep_alive((self._session, self._slots))
         self._open()
 
     def _open(self) -> None:
@@ -48,21 +48,21 @@ class AsyncTransport:
         self._slots = asyncio.Semaphore(self._options.connections)
 
     async def call(self, operation: str, body: bytes, deadline_seconds: float | None) -> bytes:
-        """The body of an answer of 200; else raises what the last attempt came to."""
+        """Returns the body of an answer of 200; otherwise raises the error of the last attempt."""
         seconds = self._options.deadline_seconds if deadline_seconds is None else deadline_seconds
         positive("deadline_seconds", seconds)
         clock = self._claimed_loop().time
-        course = Course(self._options, self._gate, clock() + seconds)
+        schedule = RetrySchedule(self._options, self._gate, clock() + seconds)
         while True:
-            credentials = self._source.ready() or await self._fetched(course)
-            await self._take_slot(course)
+            credentials = self._source.ready() or await self._fetched(schedule)
+            await self._take_slot(schedule)
             try:
-                pause = course.pause_at_gate(clock())
+                pause = schedule.pause_at_gate(clock())
                 if not pause:
-                    result = await self._attempt(operation, body, credentials, course)
+                    result = await self._attempt(operation, body, credentials, schedule)
                     if isinstance(result, bytes):
                         return result
-                    pause = course.pause_after(result, clock())
+                    pause = schedule.pause_after(result, clock())
             finally:
                 self._slots.release()
             await asyncio.sleep(pause)
@@ -72,47 +72,47 @@ class AsyncTransport:
         if self._session is not None:
             await self._session.close()
 
-    async def _fetched(self, course: Course) -> Credentials:
+    async def _fetched(self, schedule: RetrySchedule) -> Credentials:
         future = asyncio.wrap_future(self._source.fetch())
         failure: BaseException | None = None
         try:
-            async with asyncio.timeout_at(course.deadline):
+            async with asyncio.timeout_at(schedule.deadline):
                 return await future
         except TimeoutError:
-            failure = course.cut()
+            failure = schedule.timeout_error()
         except KvsError as error:
             failure = error.again()
         raise failure
 
-    async def _take_slot(self, course: Course) -> None:
+    async def _take_slot(self, schedule: RetrySchedule) -> None:
         if not self._slots.locked():
             await self._slots.acquire()
             return
         try:
-            async with asyncio.timeout_at(course.deadline):
+            async with asyncio.timeout_at(schedule.deadline):
                 await self._slots.acquire()
         except TimeoutError:
             pass
         else:
             return
-        raise course.cut()
+        raise schedule.timeout_error()
 
     async def _attempt(
-        self, operation: str, body: bytes, credentials: Credentials, course: Course
+        self, operation: str, body: bytes, credentials: Credentials, schedule: RetrySchedule
     ) -> bytes | KvsError:
         clock = asyncio.get_running_loop().time
-        ends = course.attempt_ends(clock())
+        ends = schedule.attempt_deadline(clock())
         try:
             async with asyncio.timeout_at(ends):
                 answer = await self._exchange(operation, body, credentials)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             reason = type(error).__name__
-        except asyncio.CancelledError as cancelled:  # the stack below has what is signed
+        except asyncio.CancelledError as cancelled:  # its stack would show secrets
             raise cancelled.with_traceback(None)  # noqa: B904 - it is the same
         else:
             return error_of(answer, tokens=(self._token, credentials.token)) or answer.body
-        if clock() >= course.deadline:
-            return course.cut()
+        if clock() >= schedule.deadline:
+            return schedule.timeout_error()
         return Unavailable("no_answer", reason)
 
     async def _exchange(self, operation: str, body: bytes, credentials: Credentials) -> Answer:
@@ -145,7 +145,7 @@ class AsyncTransport:
 
 
 async def _read(response: aiohttp.ClientResponse, bound: int) -> Answer:
-    """At most `bound` bytes; a connection with more on its way is not used again."""
+    """Reads at most `bound` bytes; a connection that has more to deliver is not reused."""
     declared = response.content_length
     body = b""
     is_whole = declared is None or declared <= bound

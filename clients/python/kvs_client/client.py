@@ -13,9 +13,9 @@ from kvs_client.transport import Transport
 
 
 class Client(Table):
-    """One table. Make one per process and keep it: it holds connections and credentials.
+    """A client of one table. Create one per process and keep it: it holds connections and credentials.
 
-    Every call takes `deadline_seconds`, which holds for all of it, repetitions included, and raises a
+    Every call takes `deadline_seconds`, which covers the whole call with its retries, and raises a
     `KvsError` if it fails.
     """
 
@@ -26,25 +26,25 @@ class Client(Table):
     def put(
         self, key: str, value: Any, ttl_seconds: int | None = None, *, deadline_seconds: float | None = None
     ) -> None:
-        """Store a value, written as JSON. It is repeated if it may not have arrived."""
+        """Stores a value as JSON. Retries if the request may not have arrived."""
         self._put(key, encoding.encoded(value), ttl_seconds, deadline_seconds)
 
     def put_raw(
         self, key: str, value: bytes, ttl_seconds: int | None = None, *, deadline_seconds: float | None = None
     ) -> None:
-        """Store bytes that are one JSON value, as they are."""
+        """Stores bytes that are one JSON value, unchanged."""
         self._put(key, encoding.checked(value), ttl_seconds, deadline_seconds)
 
     def get(self, key: str, *, deadline_seconds: float | None = None) -> Entry | None:
-        """The entry, or None if there is none; a value of null is an entry."""
+        """Returns the entry, or None if there is none; a value of null is an entry."""
         return encoding.entry(encoding.decoded(self._get(key, deadline_seconds)))
 
     def get_raw(self, key: str, *, deadline_seconds: float | None = None) -> Entry | None:
-        """The same with the value as the bytes that were stored."""
+        """Returns the entry with its value as the stored bytes."""
         return encoding.raw_entry(self._get(key, deadline_seconds))
 
     def delete(self, key: str, *, deadline_seconds: float | None = None) -> None:
-        """Delete the entry, if there is one."""
+        """Deletes the entry, if there is one."""
         body = encoding.key_body(self._prefix + key)
         encoding.demand_done("deleted", self._transport.call("delete", body, deadline_seconds))
 
@@ -56,9 +56,9 @@ class Client(Table):
         *,
         deadline_seconds: float | None = None,
     ) -> Any:
-        """The value of the key; if it is missing, what `make` returns, after a put.
+        """Returns the value of the key; if it is missing, puts and returns the result of `make`.
 
-        Once at a time for a key: other threads that ask meanwhile get the same object. The get and the
+        Runs once at a time for a key: other threads that ask meanwhile get the same object. The get and the
         put have a deadline each, `make` has none.
         """
 
@@ -73,7 +73,7 @@ class Client(Table):
         return self._flights.run(self._prefix + key, get_or_make)
 
     def close(self) -> None:
-        """Close the connections, also of clients that share them."""
+        """Closes the connections, also those of clients that share them."""
         self._transport.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Which table a client is for, where it is, and the token that opens it."""
+"""The address, the region and the token of a table."""
 
 import os
 import re
@@ -12,41 +12,43 @@ _BROWSERS = ("emscripten", "wasi")
 _VISIBLE = re.compile(r"[!-~]+")
 _REGION = re.compile(r"[A-Za-z0-9-]+")
 _PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?")
-"""What is its own canonical form in a signature."""
+"""A path that equals its canonical form in a signature."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-_FORM_OF_URL = "http:// or https://, a host and perhaps a port and a path"
+_FORM_OF_URL = "http:// or https://, a host, and optionally a port and a path"
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Three values that the platform sets. Token and address, which may have a password, are not printed."""
+    """Three values that the platform sets. The repr hides token and address, which may have a password."""
 
     url: str = field(repr=False)
     region: str
     token: str = field(repr=False)
 
     def check(self, url: str = "url", region: str = "region", token: str = "token") -> None:  # noqa: S107 - a name
-        """Refuses values of another form, by the names that they have where they come from."""
+        """Refuses malformed values; errors name the variables or arguments that they come from."""
         for name, value in ((url, bool(self.url)), (region, bool(self.region)), (token, bool(self.token))):
             if not value:
                 raise ConfigurationError("missing_variable", f"{name} is not set")
         if not _is_address(self.url):
-            raise ConfigurationError("invalid_variable", f"{url}: not {_FORM_OF_URL}")
+            raise ConfigurationError("invalid_variable", f"{url}: expected {_FORM_OF_URL}")
         if not _REGION.fullmatch(self.region):
-            raise ConfigurationError("invalid_variable", f"{region}: not letters, digits and dashes")
+            raise ConfigurationError("invalid_variable", f"{region}: expected letters, digits and hyphens")
         if not _VISIBLE.fullmatch(self.token):
-            raise ConfigurationError("invalid_variable", f"{token}: not visible ASCII")
+            raise ConfigurationError(
+                "invalid_variable", f"{token}: expected visible ASCII characters without spaces"
+            )
 
     @property
     def base(self) -> SplitResult:
-        """The address without a slash at its end."""
+        """The address without a trailing slash."""
         return urlsplit(self.url.rstrip("/"))
 
     @property
     def host(self) -> str:
-        """As it is sent and signed."""
+        """The `Host` field as it is sent and signed."""
         parts = self.base
         name = parts.hostname or ""
         name = f"[{name}]" if ":" in name else name
@@ -54,14 +56,14 @@ class Configuration:
 
 
 def read_environment(table: str, variable_prefix: str) -> Configuration:
-    """The configuration of a table, from three variables.
+    """Reads the configuration of a table from three variables.
 
-    No value is kept in a local variable, and faults are raised where there is none: tools that report errors
-    show those of every frame.
+    No value is kept in a local variable, and errors are raised where there is none: tools that report errors
+    show the local variables of every frame.
     """
     refuse_browsers()
     if not re.fullmatch(r"[A-Za-z0-9_]{1,32}", table):
-        raise ConfigurationError("invalid_option", "table: not 1 to 32 letters, digits and underscores")
+        raise ConfigurationError("invalid_option", "table: expected 1 to 32 letters, digits and underscores")
     names = [f"{variable_prefix}_KVS_{part}" for part in ("URL", "REGION", f"TOKEN_{table.upper()}")]
     configuration = Configuration(*(os.environ.get(name, "") for name in names))
     configuration.check(*names)
@@ -69,7 +71,7 @@ def read_environment(table: str, variable_prefix: str) -> Configuration:
 
 
 def refuse_browsers() -> None:
-    """A token that reaches a browser is no longer secret."""
+    """Refuses to run in a browser: a token that reaches one is no longer secret."""
     if sys.platform in _BROWSERS:
         raise ConfigurationError(
             "browser", "backend apps only: a token that reaches a browser would expose the table's entries"

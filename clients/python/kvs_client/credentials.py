@@ -1,7 +1,7 @@
 """Credentials from botocore's chain: found once, refreshed by botocore, never on the thread of a caller.
 
-To find or refresh them can run a program or ask a server, for longer than any deadline. So it is done on a
-thread of its own, one at a time, and whoever needs them waits for the same future.
+Finding or refreshing them may run a program or call a server, for longer than any deadline. So it happens on
+a separate thread, once at a time, and all callers wait for the same future.
 """
 
 import re
@@ -20,14 +20,14 @@ from kvs_client.signing import Credentials
 Find = Callable[[], Any]
 
 _LAST_SECONDS = 60
-"""How long before their end credentials are used no more."""
+"""Credentials are not used in the last seconds before they expire."""
 _PAUSE_SECONDS = 10
-"""From one refresh to the next, while those there are still hold: botocore logs each that fails."""
+"""Pause between refreshes while the old credentials are valid: botocore logs each failure."""
 _VISIBLE = re.compile(r"[!-~]*")
 
 
 class CredentialSource:
-    """`find` gives botocore's credentials, or None."""
+    """A source of credentials; `find` returns those of botocore, or None."""
 
     def __init__(self, find: Find | None = None) -> None:
         self._find = find or _find
@@ -35,7 +35,7 @@ class CredentialSource:
         forks.renew_in_children(self)
 
     def renew(self) -> None:
-        """Of another process nothing is used: who fetches them is a thread there, and botocore has a lock."""
+        """Discards all state of the process that forked this one: its fetching thread does not exist here."""
         self._lock = threading.Lock()
         self._found: Any = None
         self._fetching: Future[Credentials] | None = None
@@ -43,9 +43,9 @@ class CredentialSource:
         self._next_fetch = 0.0
 
     def ready(self) -> Credentials | None:
-        """Without any waiting; None: they have to be fetched.
+        """Returns credentials without waiting, or None if they must be fetched first.
 
-        botocore refreshes long before the end. Until shortly before it nobody has to wait for that.
+        botocore refreshes long before they expire. Until shortly before that, calls use the old ones.
         """
         found = self._found
         if found is None:
@@ -60,7 +60,7 @@ class CredentialSource:
         return self._fetched
 
     def fetch(self) -> "Future[Credentials]":
-        """Find or refresh them; one future for all who ask meanwhile."""
+        """Finds or refreshes them; all callers meanwhile get the same future."""
         with self._lock:
             if self._fetching is None:
                 self._next_fetch = time.monotonic() + _PAUSE_SECONDS
@@ -72,14 +72,14 @@ class CredentialSource:
             return self._fetching
 
     def _fetch(self, future: "Future[Credentials]") -> None:
-        failure, frozen = _refusal("nothing in the chain"), None
+        failure, frozen = _refusal("botocore found none in its chain"), None
         try:
             found = self._found or self._find()
             frozen = _frozen(found) if found else None
             self._found, self._fetched = found, frozen
         except NotAuthorized as error:
             failure = error.again()
-        except Exception as error:  # botocore's own, and those of the programs and servers that it asks
+        except Exception as error:  # of botocore, or of a program or server that it calls
             failure = _refusal(type(error).__name__)  # its text may quote what a program printed
         with self._lock:
             self._fetching = None
@@ -92,7 +92,7 @@ class CredentialSource:
 def _frozen(found: Any) -> Credentials:
     frozen = found.get_frozen_credentials()
     if not (_VISIBLE.fullmatch(frozen.access_key) and _VISIBLE.fullmatch(frozen.token or "")):
-        raise _refusal("a blank, a line break or another invisible character")
+        raise _refusal("they contain a space, a line break or another invisible character")
     return Credentials(frozen.access_key, frozen.secret_key, frozen.token)
 
 

@@ -17,14 +17,14 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A value and when it expires: never, if that is None. Of `get_raw`, value is bytes of JSON."""
+    """A value (bytes of JSON from `get_raw`) and its expiry, which is None if it never expires."""
 
     value: Any
     expires_at: dt.datetime | None
 
 
 class _NotJson(ValueError):
-    """A word that JSON does not have."""
+    """A token that is not part of JSON, such as NaN."""
 
 
 def _refuse(_: str) -> NoReturn:
@@ -32,11 +32,11 @@ def _refuse(_: str) -> NoReturn:
 
 
 def _ignore(_: str) -> None:
-    """Of a number only its form counts."""
+    """Ignores the value of a number: only its form is checked."""
 
 
 def _integer(digits: str) -> int:
-    """Of any length: `int` alone takes no more than 4,300 digits."""
+    """Converts digits of any length: `int` accepts at most 4,300."""
     return int(digits) if len(digits) < _MANY_DIGITS else int(Decimal(digits))
 
 
@@ -48,19 +48,19 @@ _CHECKER = json.JSONDecoder(parse_constant=_refuse, parse_int=_ignore, parse_flo
 
 
 def key_body(key: str) -> bytes:
-    """Of a get or a delete."""
+    """Returns the body of a get or a delete."""
     return b'{"key":%b}' % _key(key)
 
 
 def put_body(key: str, value: bytes, ttl_seconds: int | None) -> bytes:
-    """`value` is one JSON value."""
+    """Returns the body of a put; `value` is one JSON value."""
     if ttl_seconds is None:
         return b'{"key":%b,"value":%b}' % (_key(key), value)
     return b'{"key":%b,"value":%b,"ttlSeconds":%b}' % (_key(key), value, json.dumps(ttl_seconds).encode())
 
 
 def encoded(value: Any) -> bytes:
-    """A value as JSON; a lone surrogate is escaped, as it has no UTF-8 form."""
+    """Encodes a value as JSON; a lone surrogate is escaped, as it has no UTF-8 form."""
     reason = ""
     try:
         try:
@@ -68,16 +68,16 @@ def encoded(value: Any) -> bytes:
         except UnicodeEncodeError:
             return _ESCAPING.encode(value).encode()
     except TypeError as error:
-        reason = str(error)  # names a type, not a value
+        reason = str(error)  # contains a type, not a value
     except ValueError:
-        reason = "NaN, infinite, circular, or an integer of more than 4,300 digits"
+        reason = "contains NaN, infinity, a circular reference or an integer of more than 4,300 digits"
     except RecursionError:
-        reason = "nested too deeply"
-    raise InvalidRequest("invalid_value", f"value: not JSON: {reason}")
+        reason = "is nested too deeply"
+    raise InvalidRequest("invalid_value", f"value: cannot be encoded as JSON: {reason}")
 
 
 def checked(value: bytes) -> bytes:
-    """Bytes that are exactly one JSON value: anything else would change the call around them."""
+    """Returns bytes that are exactly one JSON value: anything else would change the request around them."""
     try:
         _CHECKER.decode(value.decode())
     except (ValueError, RecursionError):
@@ -85,12 +85,12 @@ def checked(value: bytes) -> bytes:
     else:
         fault = value.startswith(b"\xef\xbb\xbf")
     if fault:
-        raise InvalidRequest("invalid_value", "value: not one JSON value in UTF-8")
+        raise InvalidRequest("invalid_value", "value: expected exactly one JSON value in UTF-8")
     return value
 
 
 def decoded(body: bytes) -> dict[str, Any]:
-    """The object that an answer is."""
+    """Decodes an answer, which is an object."""
     try:
         answer = _decoded(body.decode())
     except (ValueError, RecursionError):
@@ -110,7 +110,7 @@ def _decoded(text: str) -> Any:
 
 
 def entry(answer: dict[str, Any]) -> Entry | None:
-    """What a get found."""
+    """Returns the entry of the answer to a get, or None."""
     found = answer.get("found")
     if found is False:
         return None
@@ -120,7 +120,7 @@ def entry(answer: dict[str, Any]) -> Entry | None:
 
 
 def raw_members(body: bytes) -> dict[str, bytes]:
-    """The members of the object that an answer is, as they are written."""
+    """Returns the members of an answer as bytes, exactly as received."""
     try:
         return _members(body.decode())
     except (ValueError, IndexError, RecursionError):
@@ -149,20 +149,20 @@ def _members(text: str) -> dict[str, bytes]:
 
 
 def raw_entry(body: bytes) -> Entry | None:
-    """What a get found, its value as it was stored."""
+    """Returns the entry of the answer to a get, with its value as the stored bytes, or None."""
     members = raw_members(body)
     answer = {name: value if name == "value" else json.loads(value) for name, value in members.items()}
     return entry(answer)
 
 
 def demand_done(name: str, body: bytes) -> None:
-    """A put or delete says that it was done."""
+    """Raises unless the answer confirms a put or a delete."""
     if decoded(body).get(name) is not True:
         raise malformed()
 
 
 def malformed() -> InvalidAnswer:
-    """An answer of 200 that is not of the form of its operation."""
+    """Returns the error for an answer of 200 that does not have the form of its operation."""
     return InvalidAnswer("malformed_answer", status=200)
 
 
@@ -172,7 +172,7 @@ def _key(key: str) -> bytes:
             return _ENCODER.encode(key).encode()
         except UnicodeEncodeError:
             pass
-    raise InvalidRequest("invalid_key", "key: not text that has a UTF-8 form")
+    raise InvalidRequest("invalid_key", "key: expected a str that can be encoded in UTF-8")
 
 
 def _instant(text: object) -> dt.datetime | None:

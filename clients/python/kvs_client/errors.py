@@ -1,4 +1,4 @@
-"""What a call can fail with. Each error says what to do; none quotes a token, a secret, a key or a value."""
+"""Errors of calls. Each error says what to do; none quotes a token, a secret, a key or a value."""
 
 import re
 from typing import Any, ClassVar
@@ -7,19 +7,19 @@ DETAIL_CHARACTERS = 256
 
 _HINTS = {
     "invalid_region": "set SERVICE_KVS_REGION to the region of the gateway",
-    "signature_expired": "set the clock of this machine",
+    "signature_expired": "correct the clock of this machine",
     "caller_not_approved": (
-        "ask the operator to approve the role of these credentials, for this app environment"
+        "ask the operator to approve the role of these credentials for this app environment"
     ),
     "invalid_credentials": "use the credentials of the function's role, and let the SDK refresh them",
     "signature_mismatch": "check the secret access key; proxies must keep Authorization, Host and body",
     "invalid_host": "use SERVICE_KVS_URL as the platform sets it",
-    "invalid_token": "set the variable of the table's token to a valid token: it may have been rotated",
+    "invalid_token": "set the variable of the table's token to its current token: it may have been rotated",
     "binding_inactive": "ask the operator",
     "rate_limited": "wait for retry_after_seconds, or ask the operator for a higher limit",
-    "missing_variable": "set it to what the platform, or kvs-gateway tables create --format env, gives",
+    "missing_variable": "set it to the value of the platform or of kvs-gateway tables create --format env",
     "no_answer": (
-        "check that SERVICE_KVS_URL can be reached, or repeat later; a put or delete may have been applied"
+        "check that SERVICE_KVS_URL is reachable, or retry later; a put or delete may have been applied"
     ),
     "deadline_exceeded": "allow more time with deadline_seconds; a put or delete may have been applied",
 }
@@ -50,16 +50,16 @@ class KvsError(Exception):
         self.code = code
         self.detail = detail
         self.status = status
-        """Of the gateway's answer; None if nothing was answered."""
+        """HTTP status of the answer; None if there was none."""
         self.request_id = request_id
-        """Under which the gateway logs the request."""
+        """Request id in the log of the gateway."""
         self.retry_after_seconds = retry_after_seconds
-        """When a repetition can succeed, if the gateway says so."""
+        """Seconds until a retry can succeed, if the gateway sent them."""
         super().__init__(code)
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """Advice on what to do."""
         return _HINTS.get(self.code, self.default_hint)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class KvsError(Exception):
         return type(self), (self.code, self.detail), self.__dict__
 
     def again(self, retry_after_seconds: int | None = None) -> "KvsError":
-        """The same for another call."""
+        """Returns a copy for another call."""
         return type(self)(
             self.code,
             self.detail,
@@ -83,37 +83,37 @@ class KvsError(Exception):
 
 
 class ConfigurationError(KvsError):
-    """The client cannot be made: a variable or an option is missing or wrong, or this is a browser."""
+    """The client cannot be created: a variable or an option is missing or wrong, or this is a browser."""
 
 
 class InvalidRequest(KvsError):
-    """The call can never succeed as it is."""
+    """The request is invalid: a retry fails in the same way."""
 
 
 class NotAuthorized(KvsError):
-    """Signature, role or token."""
+    """The gateway did not accept the signature, the role or the token."""
 
 
 class RateLimited(KvsError):
-    """The limit of the table or the app environment, and the deadline is before its end."""
+    """The limit of the table or app environment is used up until after the deadline."""
 
 
 class Unavailable(KvsError):
-    """The gateway, or the way to it."""
+    """The gateway cannot be reached, or cannot serve the request."""
 
-    default_hint = "repeat later; a put or delete may have been applied"
+    default_hint = "retry later; a put or delete may have been applied"
 
 
 class DeadlineExceeded(KvsError):
-    """Nothing was answered before the deadline."""
+    """No answer arrived before the deadline."""
 
 
 class InvalidAnswer(KvsError):
-    """Something else than the gateway answered, or something on the way changed its answer."""
+    """The answer did not come from the gateway, or was changed on its way."""
 
 
 def kind_of(status: int) -> type[KvsError]:
-    """The type of the error that an answer of this status is."""
+    """Returns the type of error for an answer with this status."""
     if status in (401, 403):
         return NotAuthorized
     if status == 429:
@@ -124,5 +124,5 @@ def kind_of(status: int) -> type[KvsError]:
 
 
 def printable(text: str | None, *, characters: int = DETAIL_CHARACTERS) -> str | None:
-    """Of a header's text what a line of a log can take: visible ASCII, bounded."""
+    """Returns text that is safe in a log line: visible ASCII, bounded."""
     return re.sub(r"[^ -~]", "?", text[:characters]) if text else None

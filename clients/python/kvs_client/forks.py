@@ -1,8 +1,8 @@
-"""What a process has from the one that forked it, and must not use.
+"""Renewal of connections, locks and credentials in forked processes.
 
-Two processes on one connection read each other's answers. What a thread of the other process holds or was to
-bring, a turn or credentials, does not come: the thread is not here. gunicorn's `preload_app`, for one, forks
-after an app has made its clients, and perhaps used them.
+Two processes on one connection read each other's answers. A lock or a future that a thread of the parent
+holds is never released or completed in the child: the thread does not exist there. gunicorn with
+`preload_app`, for example, forks after an app has created its clients, and perhaps used them.
 """
 
 import os
@@ -10,32 +10,32 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Renewed(Protocol):
-    """What replaces its own parts in a new process."""
+class Renewable(Protocol):
+    """An object that replaces its parts in a new process."""
 
     def renew(self) -> None: ...
 
 
-_RENEWED: WeakSet[Renewed] = WeakSet()
-_LEFT: list[object] = []
+_RENEWABLE: WeakSet[Renewable] = WeakSet()
+_KEPT: list[object] = []
 
 
-def renew_in_children(each: Renewed) -> None:
-    """Call its `renew` in each process that this one forks."""
-    _RENEWED.add(each)
+def renew_in_children(each: Renewable) -> None:
+    """Calls the `renew` of the object in each process that this one forks."""
+    _RENEWABLE.add(each)
 
 
-def leave(parts: object) -> None:
+def keep_alive(parts: object) -> None:
     """Keeps parts from being finalized.
 
-    That could wait for a lock of a thread that is not here, or take sockets from the event loop of the other
-    process.
+    A finalizer could wait for a lock of a thread that does not exist here, or remove sockets from the event
+    loop of the other process.
     """
-    _LEFT.append(parts)
+    _KEPT.append(parts)
 
 
 def _renew() -> None:
-    for each in list(_RENEWED):
+    for each in list(_RENEWABLE):
         each.renew()
 
 

@@ -1,7 +1,7 @@
-"""Connections of the synchronous client: urllib3's, whose timeout holds for a whole answer.
+"""Connections of the synchronous client: those of urllib3, with a timeout for the whole answer.
 
-A timeout of a socket counts from one byte to the next: a server that sends a byte a second holds a caller for
-as long as it likes. Here the same call, `settimeout`, sets the instant at which reading ends.
+A socket's timeout restarts with every byte, so a server that sends one byte per second could hold a caller
+without end. Here `settimeout` sets the time at which reading ends.
 """
 
 import io
@@ -16,7 +16,7 @@ from urllib3.response import HTTPResponse as Response
 
 
 class _Reader(io.RawIOBase):
-    """The file that an answer is read from."""
+    """The file of an answer: each read gets the time that is left."""
 
     def __init__(self, timed: "_TimedSocket", file: io.RawIOBase) -> None:
         self._timed = timed
@@ -37,7 +37,7 @@ class _Reader(io.RawIOBase):
 
 
 class _TimedSocket:
-    """A socket on which `settimeout` says when the answer has to be read."""
+    """A socket whose `settimeout` bounds the whole answer."""
 
     def __init__(self, connected: Any) -> None:
         self._connected = connected
@@ -59,7 +59,7 @@ class _TimedSocket:
             self._connected.settimeout(left)
 
     def makefile(self, mode: str, buffering: int | None = None) -> io.BufferedReader:
-        """For reading alone, as http.client asks for it."""
+        """Returns a file for reading, the only kind that http.client asks for."""
         if mode != "rb":
             raise ValueError(mode)
         file = _Reader(self, self._connected.makefile("rb", buffering=0))
@@ -67,17 +67,16 @@ class _TimedSocket:
 
 
 class _Head(HTTPResponse):
-    """http.client's response, without two habits of it.
+    """A response of http.client with two corrections.
 
-    It takes any informational answer but 100 for the answer, whose own would then be that of the next
-    request. And urllib3 writes the lines of a head that are no fields to the log: a server may have sent the
-    token back in one.
+    http.client takes any informational response but 100 for the final one; the final one would then answer
+    the next request. And urllib3 logs head lines that are no fields, in which a server may echo the token.
     """
 
     def begin(self) -> None:
         super().begin()
         if self.msg.defects:
-            raise HTTPException("a line of the head is no field")
+            raise HTTPException("malformed field in the head of the answer")
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -94,16 +93,16 @@ class _Connection(HTTPConnection):
         super().connect()
         self.sock: Any = _TimedSocket(self.sock)
 
-    def getresponse(self) -> Response:  # type: ignore[override] # as urllib3 has it
+    def getresponse(self) -> Response:  # type: ignore[override] # as in urllib3
         timed = self.sock
         response = super().getresponse()
         if timed.has_ended:
-            raise ConnectionResetError("half a head, which http.client takes for a whole one")
+            raise ConnectionResetError("the head ended early, which http.client does not detect")
         return response
 
 
 class _TlsConnection(_Connection, HTTPSConnection):
-    """The same over TLS: `connect` of HTTPSConnection comes first, then the above."""
+    """A connection over TLS: `connect` of HTTPSConnection runs first, then that of `_Connection`."""
 
 
 class _Pool(HTTPConnectionPool):
@@ -115,7 +114,7 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 def open_pool(scheme: str, host: str, port: int | None, connections: int) -> HTTPConnectionPool:
-    """Keeps so many; whoever sends sees to it that no more are asked for."""
+    """Opens a pool that keeps `connections`; the transport never uses more."""
     options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
     kind = _TlsPool if scheme == "https" else _Pool
     return kind(host, port, maxsize=connections, block=False, retries=False, socket_options=options)

@@ -1,7 +1,7 @@
 """AWS Signature Version 4 of the one kind of request that this package sends.
 
-Byte for byte what botocore signs, at a tenth of its time: scope, key and the constant lines of the canonical
-request are kept for as long as they hold.
+The signature equals that of botocore byte for byte, in a tenth of the time: scope, key and the constant lines
+of the canonical request are reused while they are valid.
 """
 
 import hmac
@@ -17,7 +17,7 @@ _SERVICE = "execute-api"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Of one caller at one moment; what prints variables of a stack prints the access key alone."""
+    """Credentials of a caller at one moment; tools that print a stack show only the access key."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -26,7 +26,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class _Key:
-    """A signing key, and what it was derived for."""
+    """A signing key with the day and the secret that it was derived from."""
 
     day: str
     secret: str = field(repr=False)
@@ -46,7 +46,7 @@ class Signer:
     def fields(
         self, operation: str, body: bytes, credentials: Credentials, at_seconds: float | None = None
     ) -> dict[str, str]:
-        """The header fields of a request, signed for this instant."""
+        """Returns the header fields of a request, signed for this instant."""
         instant = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at_seconds))
         day = instant[:8]
         scope = f"{day}/{self._region}/{_SERVICE}/aws4_request"
@@ -71,7 +71,7 @@ class Signer:
         return fields
 
     def _canonical(self, operation: str, instant: str, body: bytes, token: str | None) -> tuple[str, str]:
-        """Names of the signed fields, and the canonical request."""
+        """Returns the names of the signed fields and the canonical request."""
         names = f"content-type;host;x-amz-date{';x-amz-security-token' if token else ''};x-kvs-authorization"
         session = f"x-amz-security-token:{token}\n" if token else ""
         request = (

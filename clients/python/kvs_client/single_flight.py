@@ -1,4 +1,4 @@
-"""One making of a value at a time for each key: whoever asks meanwhile waits for the same one."""
+"""Single flight: concurrent callers of the same key share one computation."""
 
 import asyncio
 import threading
@@ -10,19 +10,19 @@ from kvs_client import forks
 
 
 class SingleFlight:
-    """For threads."""
+    """Single flight for threads."""
 
     def __init__(self) -> None:
         self.renew()
         forks.renew_in_children(self)
 
     def renew(self) -> None:
-        """Nobody is under way in a new process."""
+        """Discards the computations of the process that forked this one: they never end here."""
         self._lock = threading.Lock()
         self._flights: dict[str, Future[Any]] = {}
 
     def run(self, key: str, make: Callable[[], Any]) -> Any:
-        """What `make` returns or raises, here or on the thread that was first."""
+        """Returns or raises the result of `make`, run here or on the thread that came first."""
         while True:
             with self._lock:
                 flight = self._flights.get(key)
@@ -32,7 +32,7 @@ class SingleFlight:
             try:
                 return flight.result()
             except CancelledError:
-                continue  # the first one was interrupted
+                continue  # the thread that ran `make` was interrupted: try to take its place
         return self._lead(key, mine, make)
 
     def _lead(self, key: str, flight: "Future[Any]", make: Callable[[], Any]) -> Any:
@@ -56,18 +56,18 @@ class SingleFlight:
 
 
 class AsyncSingleFlight:
-    """For tasks; the making is a task of its own, so that nobody who leaves takes it from the others."""
+    """Single flight for tasks. Cancelling one waiter does not affect the others: `make` has its own task."""
 
     def __init__(self) -> None:
         self.renew()
         forks.renew_in_children(self)
 
     def renew(self) -> None:
-        """Nobody is under way in a new process."""
+        """Discards the computations of the process that forked this one: they never end here."""
         self._flights: dict[str, asyncio.Task[Any]] = {}
 
     async def run(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """What `make` returns or raises, here or in the task that was first."""
+        """Returns or raises the result of `make`, shared with all tasks that wait for it."""
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = asyncio.ensure_future(make())
@@ -77,4 +77,4 @@ class AsyncSingleFlight:
     def _land(self, key: str, flight: "asyncio.Task[Any]") -> None:
         del self._flights[key]
         if not flight.cancelled():
-            flight.exception()  # if all have left, nobody is told, nor the log
+            flight.exception()  # mark it as retrieved: without waiters, asyncio would log it

@@ -1,4 +1,4 @@
-"""What both clients of a table have in common: how they are made, their prefix, and what they print as."""
+"""Base class of both clients: creation, prefix and repr."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from kvs_client.options import Options
 
 
 class Table(ABC):
-    """A client of one table, whatever it sends with."""
+    """A client of one table, synchronous or asynchronous."""
 
     def __init__(
         self,
@@ -20,7 +20,7 @@ class Table(ABC):
         prefix: str = "",
         find_credentials: Find | None = None,
     ) -> None:
-        """`find_credentials` returns botocore's credentials, instead of its own chain."""
+        """Creates a client; `find_credentials` returns credentials of botocore and replaces its chain."""
         refuse_browsers()
         configuration.check()
         self._configuration = configuration
@@ -29,19 +29,19 @@ class Table(ABC):
 
     @abstractmethod
     def _prepare(self, options: Options, source: CredentialSource) -> None:
-        """Make what calls are sent with."""
+        """Creates the transport."""
 
     @classmethod
     def from_env(
         cls, table: str, options: Options | None = None, *, prefix: str = "", variable_prefix: str = "SERVICE"
     ) -> Self:
-        """The client of a table, from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
+        """Creates the client of a table from `SERVICE_KVS_URL`, `_REGION` and `_TOKEN_<TABLE>`."""
         return cls(read_environment(table, variable_prefix), options, prefix=prefix)
 
     def with_prefix(self, prefix: str) -> Self:
-        """A client that puts this before every key, after its own prefix; all else is shared."""
+        """Returns a client that adds this prefix to every key, after its own prefix, and shares all else."""
         other = copy.copy(self)
-        other._prefix = self._prefix + prefix  # noqa: SLF001 - its own kind
+        other._prefix = self._prefix + prefix  # noqa: SLF001 - same class
         return other
 
     def __repr__(self) -> str:

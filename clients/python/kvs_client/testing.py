@@ -1,10 +1,10 @@
-"""A pytest plugin: a gateway on memory for the whole run, with fixtures for both clients.
+"""A pytest plugin: a gateway in memory for the whole run, with fixtures for both clients.
 
-It is `kvs-gateway dev`, the gateway itself: install `kvs-gateway` beside the tests, or name its command in
+It runs `kvs-gateway dev`: install `kvs-gateway` next to the tests, or set its command in
 `KVS_GATEWAY_COMMAND`.
 
 kvs_gateway        its environment variables, by name
-kvs_environment    the same, set for one test
+kvs_environment    the same variables, set for one test
 """
 
 import os
@@ -21,14 +21,14 @@ import pytest
 
 COMMAND_VARIABLE = "KVS_GATEWAY_COMMAND"
 TABLE = "sessions"
-"""The table that it has."""
+"""The table of the gateway."""
 
 _STOPPING_SECONDS = 60
 
 
 @contextmanager
 def run_gateway() -> Iterator[dict[str, str]]:
-    """Run `kvs-gateway dev`; gives the variables that its callers need, credentials included."""
+    """Runs `kvs-gateway dev`; yields the variables that its callers need, with credentials."""
     command = shlex.split(os.environ.get(COMMAND_VARIABLE, "kvs-gateway"))
     if shutil.which(command[0]) is None:
         raise FileNotFoundError(
@@ -52,14 +52,14 @@ def run_gateway() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def kvs_gateway() -> Iterator[dict[str, str]]:
-    """The variables of a gateway that runs for the whole session, with the table `sessions`."""
+    """Variables of a gateway that runs for the whole session, with the table `sessions`."""
     with run_gateway() as variables:
         yield variables
 
 
 @pytest.fixture
 def kvs_environment(kvs_gateway: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The variables of `kvs_gateway`, set: `from_env("sessions")` works."""
+    """Sets the variables of `kvs_gateway`, so that `from_env("sessions")` works."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     for name, value in kvs_gateway.items():
@@ -68,7 +68,7 @@ def kvs_environment(kvs_gateway: dict[str, str], monkeypatch: pytest.MonkeyPatch
 
 
 def _printed_variables(process: "subprocess.Popen[str]") -> dict[str, str]:
-    """From the lines `export NAME=VALUE`, once the gateway listens."""
+    """Reads the lines `export NAME=VALUE`, until the gateway listens."""
     variables: dict[str, str] = {}
     for line in process.stdout or ():
         if "/v1/put" in line:
@@ -76,7 +76,7 @@ def _printed_variables(process: "subprocess.Popen[str]") -> dict[str, str]:
         if line.startswith("export "):
             name, _, value = shlex.split(line)[1].partition("=")
             variables[name] = value
-    raise RuntimeError("kvs-gateway dev has ended before it was ready")
+    raise RuntimeError("kvs-gateway dev ended before it was ready")
 
 
 def _free_port() -> int:

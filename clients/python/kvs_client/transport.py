@@ -12,16 +12,16 @@ from urllib3.exceptions import HTTPError
 from kvs_client import forks
 from kvs_client.answers import Answer, error_of
 from kvs_client.configuration import Configuration
-from kvs_client.course import Course, Gate
 from kvs_client.credentials import CredentialSource
 from kvs_client.errors import KvsError, Unavailable
 from kvs_client.options import Options, positive
 from kvs_client.pool import open_pool
+from kvs_client.retries import RateLimitGate, RetrySchedule
 from kvs_client.signing import Credentials, Signer
 
 
 class Transport:
-    """For any number of threads."""
+    """Makes calls for any number of threads."""
 
     def __init__(self, configuration: Configuration, options: Options, source: CredentialSource) -> None:
         base = configuration.base
@@ -30,14 +30,14 @@ class Transport:
         self._signer = Signer(configuration)
         self._token = configuration.token
         self._base = base
-        self._gate = Gate()
+        self._gate = RateLimitGate()
         self._is_closed = False
         self._open()
         forks.renew_in_children(self)
 
     def renew(self) -> None:
-        """Connections, and turns to use them, that no other process has."""
-        forks.leave(self._pool)
+        """Replaces the connections and the semaphore, which belong to the process that forked this one."""
+        forks.keep_alive(self._pool)
         self._open()
 
     def _open(self) -> None:
@@ -46,64 +46,64 @@ class Transport:
         self._slots = threading.Semaphore(connections)
 
     def call(self, operation: str, body: bytes, deadline_seconds: float | None) -> bytes:
-        """The body of an answer of 200; else raises what the last attempt came to."""
+        """Returns the body of an answer of 200; otherwise raises the error of the last attempt."""
         seconds = self._options.deadline_seconds if deadline_seconds is None else deadline_seconds
         positive("deadline_seconds", seconds)
-        course = Course(self._options, self._gate, time.monotonic() + seconds)
+        schedule = RetrySchedule(self._options, self._gate, time.monotonic() + seconds)
         while True:
-            credentials = self._credentials(course)
-            with self._slot(course):
-                pause = course.pause_at_gate(time.monotonic())
+            credentials = self._credentials(schedule)
+            with self._slot(schedule):
+                pause = schedule.pause_at_gate(time.monotonic())
                 if not pause:
-                    result = self._attempt(operation, body, credentials, course)
+                    result = self._attempt(operation, body, credentials, schedule)
                     if isinstance(result, bytes):
                         return result
-                    pause = course.pause_after(result, time.monotonic())
+                    pause = schedule.pause_after(result, time.monotonic())
             time.sleep(pause)
 
     def close(self) -> None:
         self._is_closed = True
         self._pool.close()
 
-    def _credentials(self, course: Course) -> Credentials:
+    def _credentials(self, schedule: RetrySchedule) -> Credentials:
         ready = self._source.ready()
         if ready is not None:
             return ready
         future = self._source.fetch()
         try:
-            failure = future.exception(course.deadline - time.monotonic())
+            failure = future.exception(schedule.deadline - time.monotonic())
         except TimeoutError:
-            failure = course.cut()
+            failure = schedule.timeout_error()
         if isinstance(failure, KvsError):
             raise failure.again()
         return future.result()
 
     @contextmanager
-    def _slot(self, course: Course) -> Iterator[None]:
-        if not self._slots.acquire(timeout=max(0.0, course.deadline - time.monotonic())):
-            raise course.cut()
+    def _slot(self, schedule: RetrySchedule) -> Iterator[None]:
+        if not self._slots.acquire(timeout=max(0.0, schedule.deadline - time.monotonic())):
+            raise schedule.timeout_error()
         try:
             yield
         finally:
             self._slots.release()
 
     def _attempt(
-        self, operation: str, body: bytes, credentials: Credentials, course: Course
+        self, operation: str, body: bytes, credentials: Credentials, schedule: RetrySchedule
     ) -> bytes | KvsError:
         if self._is_closed:
             raise RuntimeError("the client is closed")
         now = time.monotonic()
-        left = course.attempt_ends(now) - now
+        left = schedule.attempt_deadline(now) - now
         try:
             answer = self._exchange(operation, body, credentials, left)
         except (HTTPError, HTTPException, OSError, ValueError) as error:
             reason = type(error).__name__
-        except BaseException as interruption:  # of a signal's handler; the stack below has what is signed
+        except BaseException as interruption:  # e.g. of a signal handler; its stack would show secrets
             raise interruption.with_traceback(None)  # noqa: B904 - it is the same
         else:
             return error_of(answer, tokens=(self._token, credentials.token)) or answer.body
-        if time.monotonic() >= course.deadline:
-            return course.cut()
+        if time.monotonic() >= schedule.deadline:
+            return schedule.timeout_error()
         return Unavailable("no_answer", reason)
 
     def _exchange(self, operation: str, body: bytes, credentials: Credentials, seconds: float) -> Answer:
@@ -122,7 +122,7 @@ class Transport:
 
 
 def _body(response: BaseHTTPResponse, bound: int) -> bytes:
-    """To the end, where urllib3 notices that some is missing, or a byte beyond the bound."""
+    """Reads to the end, where urllib3 detects missing bytes, or one byte beyond the bound."""
     body = response.read(bound + 1)
     while len(body) <= bound and (part := response.read(bound + 1 - len(body))):
         body += part
@@ -130,7 +130,7 @@ def _body(response: BaseHTTPResponse, bound: int) -> bytes:
 
 
 def _read(response: BaseHTTPResponse, bound: int) -> Answer:
-    """At most `bound` bytes; a connection with more on its way is not used again."""
+    """Reads at most `bound` bytes; a connection that has more to deliver is not reused."""
     declared = response.length_remaining
     try:
         body = b"" if declared is not None and declared > bound else _body(response, bound)

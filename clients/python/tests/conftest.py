@@ -1,4 +1,4 @@
-"""Where the gateway is that the tests start."""
+"""The gateway command that the tests run."""
 
 import os
 import sys
@@ -11,6 +11,6 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="session", autouse=True)
 def gateway_command():
-    """The checkout's own, in the environment beside this one, unless the environment says otherwise."""
+    """Sets the command of the checkout's environment, unless the variable is set."""
     beside = Path(sys.prefix).parents[1] / "bin" / "kvs-gateway"
     os.environ.setdefault("KVS_GATEWAY_COMMAND", str(beside))

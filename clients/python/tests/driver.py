@@ -54,11 +54,11 @@ class Driver:
         sys.stdout.flush()
 
     def _show(self, error: BaseException) -> None:
-        told = traceback.TracebackException.from_exception(error, capture_locals=True)
-        for frame in told.stack:  # what this program holds is not the client's
+        report = traceback.TracebackException.from_exception(error, capture_locals=True)
+        for frame in report.stack:  # variables of this program are not those of the client
             if frame.filename == __file__:
                 frame.locals = None
-        self._shown += [str(error), repr(error), "".join(told.format())]
+        self._shown += [str(error), repr(error), "".join(report.format())]
 
     async def _op_open(self, table: str, environment: dict[str, str | None], options: dict[str, Any]) -> None:
         for name, value in environment.items():
@@ -88,10 +88,10 @@ class Driver:
         await self._do("put_raw", prefix, key, base64.b64decode(raw_base64), ttl_seconds, **options)
 
     async def _op_get(self, key: str, prefix: str = "", **options: Any) -> dict[str, Any]:
-        return told(await self._do("get", prefix, key, **options), "value")
+        return shown_entry(await self._do("get", prefix, key, **options), "value")
 
     async def _op_get_raw(self, key: str, prefix: str = "", **options: Any) -> dict[str, Any]:
-        return told(await self._do("get_raw", prefix, key, **options), "raw_base64")
+        return shown_entry(await self._do("get_raw", prefix, key, **options), "raw_base64")
 
     async def _op_delete(self, key: str, prefix: str = "", **options: Any) -> None:
         await self._do("delete", prefix, key, **options)
@@ -128,7 +128,7 @@ class Driver:
                 await closing
 
 
-def told(entry: Entry | None, name: str) -> dict[str, Any]:
+def shown_entry(entry: Entry | None, name: str) -> dict[str, Any]:
     if entry is None:
         return {"found": False}
     value = entry.value if name == "value" else base64.b64encode(entry.value).decode()
@@ -140,7 +140,7 @@ def instant(moment: dt.datetime | None) -> str | None:
 
 
 async def in_thread(work: Any) -> Any:
-    """A thread for each call: a pool would let some wait."""
+    """Runs each call on its own thread: in a pool some would wait."""
     loop = asyncio.get_running_loop()
     pool = ThreadPoolExecutor(1)
     try:

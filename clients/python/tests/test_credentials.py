@@ -1,4 +1,4 @@
-"""Credentials are found once, refreshed by botocore, and never waited for beyond a deadline."""
+"""Credentials are found once, refreshed by botocore, and no call waits for them beyond its deadline."""
 
 import datetime as dt
 import threading
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 120
 SHORT = Options(deadline_seconds=0.3)
 
 
-def test_they_are_found_once_by_all_who_ask():
+def test_concurrent_callers_share_one_search():
     finding, may_end = [], threading.Event()
 
     def find():
@@ -33,7 +33,7 @@ def test_they_are_found_once_by_all_who_ask():
     assert source.ready().secret_key == "secret"
 
 
-def test_credentials_that_end_are_refreshed():
+def test_expired_credentials_are_refreshed():
     refreshed = []
 
     def refresh():
@@ -49,7 +49,7 @@ def test_credentials_that_end_are_refreshed():
     assert refreshed == [True]
 
 
-def test_while_a_refresh_hangs_those_that_still_hold_are_used(monkeypatch):
+def test_valid_credentials_are_used_while_a_refresh_hangs(monkeypatch):
     monkeypatch.setattr(credentials, "_PAUSE_SECONDS", 0)
     now, ends = [dt.datetime(2026, 1, 1, tzinfo=dt.UTC)], dt.datetime(2026, 1, 1, 1, tzinfo=dt.UTC)
     may_end, has_begun, refreshing = threading.Event(), threading.Event(), []
@@ -75,7 +75,7 @@ def test_while_a_refresh_hangs_those_that_still_hold_are_used(monkeypatch):
     assert refreshing == [True]
 
 
-def test_what_a_failing_program_printed_is_not_told():
+def test_error_does_not_quote_the_output_of_a_failed_program():
     def find():
         raise ValueError("the secret is 42")
 
@@ -85,7 +85,7 @@ def test_what_a_failing_program_printed_is_not_told():
     assert caught.value.__context__ is None
 
 
-def test_the_next_call_looks_again_after_a_failure():
+def test_next_call_searches_again_after_a_failure():
     found = [None, Found("AKID", "secret")]
     source = CredentialSource(lambda: found.pop(0))
     with pytest.raises(NotAuthorized):
@@ -93,14 +93,14 @@ def test_the_next_call_looks_again_after_a_failure():
     assert source.fetch().result().access_key == "AKID"
 
 
-def test_the_deadline_holds_while_credentials_are_sought():
+def test_deadline_includes_the_search_for_credentials():
     may_end = threading.Event()
     with Client(NOWHERE, SHORT, find_credentials=may_end.wait) as client, pytest.raises(DeadlineExceeded):
         client.get("k")
     may_end.set()
 
 
-async def test_the_deadline_holds_while_a_task_waits_for_credentials():
+async def test_deadline_of_a_task_includes_the_search_for_credentials():
     may_end = threading.Event()
     async with AsyncClient(NOWHERE, SHORT, find_credentials=may_end.wait) as client:
         with pytest.raises(DeadlineExceeded):

@@ -1,4 +1,4 @@
-"""Bodies that are sent, and values that come back."""
+"""Bodies of requests, and values in answers."""
 
 import datetime as dt
 import json
@@ -17,13 +17,13 @@ JSON = st.recursive(
 
 
 @given(key=st.text(), value=JSON, ttl=st.none() | st.integers())
-def test_any_call_is_read_as_it_was_meant(key, value, ttl):
+def test_every_put_body_decodes_to_its_arguments(key, value, ttl):
     body = json.loads(encoding.put_body(key, encoding.encoded(value), ttl))
     assert body == {"key": key, "value": value} | ({} if ttl is None else {"ttlSeconds": ttl})
 
 
 @given(JSON, st.sampled_from(["", " ", "\n\t "]), st.integers(0, 2))
-def test_a_raw_value_is_cut_out_of_any_answer(value, space, place):
+def test_raw_value_is_extracted_from_every_answer(value, space, place):
     raw = json.dumps(value)
     members = [f'{space}"found"{space}:{space}true', f'"expiresAt"{space}: null']
     members.insert(place, f'"value":{space}{raw}{space}')
@@ -32,7 +32,7 @@ def test_a_raw_value_is_cut_out_of_any_answer(value, space, place):
 
 
 @given(st.binary())
-def test_bytes_that_are_sent_raw_are_one_json_value(data):
+def test_raw_bytes_must_be_one_json_value(data):
     try:
         encoding.checked(data)
     except InvalidRequest:
@@ -42,14 +42,14 @@ def test_bytes_that_are_sent_raw_are_one_json_value(data):
 
 
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
-def test_whatever_is_answered_is_an_entry_or_an_error_of_this_package(body):
+def test_every_answer_is_an_entry_or_an_error_of_this_package(body):
     for read in (encoding.raw_entry, lambda each: encoding.entry(encoding.decoded(each))):
         with suppress(InvalidAnswer):
             assert read(body) is None or json.loads(body)["found"] is True
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, [float("inf")], object(), {(1,): 2}, "circular"])
-def test_what_is_no_json_is_refused_without_being_told(value):
+def test_value_that_is_not_json_is_refused_without_being_quoted(value):
     if value == "circular":
         value = []
         value.append(value)
@@ -59,13 +59,13 @@ def test_what_is_no_json_is_refused_without_being_told(value):
     assert caught.value.__cause__ is None
 
 
-def test_numbers_of_any_size_survive_as_bytes():
+def test_raw_numbers_may_have_any_length():
     digits = b"1" * 10_000
     assert encoding.checked(digits) == digits
     assert encoding.raw_entry(b'{"found":true,"value":%b,"expiresAt":null}' % digits).value == digits
 
 
-def test_nesting_without_end_is_refused():
+def test_too_deep_nesting_is_refused():
     deep = b"[" * 100_000 + b"]" * 100_000
     with pytest.raises(InvalidRequest):
         encoding.checked(deep)
@@ -75,20 +75,20 @@ def test_nesting_without_end_is_refused():
         encoding.raw_entry(b'{"value":%b}' % deep)
 
 
-def test_a_lone_surrogate_is_a_value_and_no_key():
+def test_lone_surrogate_is_a_valid_value_but_no_valid_key():
     assert encoding.encoded(["\ud800", "ü"]) == b'["\\ud800","\\u00fc"]'
     with pytest.raises(InvalidRequest) as caught:
         encoding.key_body("\ud800")
     assert caught.value.code == "invalid_key"
 
 
-def test_an_expiry_is_an_instant_in_utc():
+def test_expiry_is_an_instant_in_utc():
     body = b'{"found":true,"value":1,"expiresAt":"2026-11-20T00:00:00.123Z"}'
     found = encoding.entry(encoding.decoded(body))
     assert found.expires_at == dt.datetime(2026, 11, 20, 0, 0, 0, 123_000, dt.UTC)
 
 
-def test_an_integer_of_ten_thousand_digits_is_got_as_it_was_put():
+def test_integer_of_ten_thousand_digits_is_decoded():
     digits = "7" * 10_000
     answer = encoding.decoded(b'{"found":true,"value":[-%b],"expiresAt":null}' % digits.encode())
     assert encoding.entry(answer).value == [-(10**10_000 - 1) // 9 * 7]

@@ -1,4 +1,4 @@
-"""A forked process uses nothing of the other: no connection, no turn, nothing that a thread there brings."""
+"""A forked process uses no connection, lock or credentials of its parent."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ asyncio.run(parent())
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with the key as the value; `held` in the parent only when the child has had its own."""
+    """Answers with the key as the value; answers `held` only after the child made its call."""
 
     protocol_version = "HTTP/1.1"
 
@@ -120,7 +120,7 @@ def server():
 
 
 @pytest.mark.parametrize("program", [OWN_CONNECTION, OWN_TURN, OWN_CREDENTIALS, OWN_SESSION])
-def test_a_forked_process_has_its_own(program, server):
+def test_forked_process_uses_nothing_of_its_parent(program, server):
     address = f"http://127.0.0.1:{server.server_port}"
     with subprocess.Popen(
         [sys.executable, "-c", BEGINNING + program, address],
@@ -128,8 +128,8 @@ def test_a_forked_process_has_its_own(program, server):
     ) as process:  # fmt: skip
         if program is OWN_TURN:
             assert server.held.wait(PATIENCE_SECONDS)
-        told, _ = process.communicate("go\n")
-        assert process.returncode == 0, told
+        output, _ = process.communicate("go\n")
+        assert process.returncode == 0, output
     peers = {key: {address for name, address in server.came if name == key} for key, _ in server.came}
     assert len(peers["child"]) == 1
     assert peers["child"].isdisjoint(peers.get("parent", set()))

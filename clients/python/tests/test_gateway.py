@@ -1,4 +1,4 @@
-"""The pytest plugin, and the example that keeps sessions, with a gateway that runs."""
+"""The pytest plugin and the session example, with a running gateway."""
 
 import importlib.util
 from pathlib import Path
@@ -10,13 +10,13 @@ from kvs_client.testing import run_gateway
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sessions.py"
 
 
-def test_with_the_fixture_a_client_works(kvs_environment):
+def test_client_works_with_the_fixture(kvs_environment):
     with from_env("sessions") as sessions:
         sessions.put("id", {"user": 1}, ttl_seconds=60)
         assert sessions.get("id").value == {"user": 1}
 
 
-async def test_with_the_fixture_an_asynchronous_client_works(kvs_environment):
+async def test_asynchronous_client_works_with_the_fixture(kvs_environment):
     async with aio.from_env("sessions", prefix="users:") as users:
         assert await users.get_or_set("1", made) == {"name": "Zoë"}
         assert (await users.get_raw("1")).value == '{"name":"Zoë"}'.encode()
@@ -26,13 +26,13 @@ async def made():
     return {"name": "Zoë"}
 
 
-def test_a_command_that_is_not_there_is_named(monkeypatch):
+def test_error_names_a_missing_command(monkeypatch):
     monkeypatch.setenv("KVS_GATEWAY_COMMAND", "no-such-command")
     with pytest.raises(FileNotFoundError, match="no-such-command"), run_gateway():
         pass
 
 
-def test_the_example_keeps_each_visitor_a_session(kvs_environment):
+def test_example_keeps_one_session_per_visitor(kvs_environment):
     specification = importlib.util.spec_from_file_location("sessions", EXAMPLE)
     sessions = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(sessions)

@@ -1,4 +1,4 @@
-"""The signer beside botocore's, byte for byte."""
+"""The signer equals that of botocore, byte for byte."""
 
 import datetime as dt
 import string
@@ -48,7 +48,7 @@ def signed_by_botocore(
     body=st.binary(),
     at_seconds=INSTANTS,
 )
-def test_any_request_is_signed_as_botocore_signs_it(
+def test_signature_equals_that_of_botocore(
     scheme, host, path, region, token, access_key, secret, session, operation, body, at_seconds
 ):
     configuration = Configuration("/".join([f"{scheme}://{host}", *path]), region, token)
@@ -59,7 +59,7 @@ def test_any_request_is_signed_as_botocore_signs_it(
     assert set(fields) - set(by_botocore) == {"Accept", "Accept-Encoding", "Host", "User-Agent"}
 
 
-def test_a_kept_key_is_not_used_for_another_day_or_secret():
+def test_cached_key_is_not_used_for_another_day_or_secret():
     configuration = Configuration("http://kvs.example", "eu-central-1", "kvs_token")
     signer = Signer(configuration)
     for secret, at_seconds in [("a", 0), ("a", 90_000), ("b", 90_000), ("a", 0)]:

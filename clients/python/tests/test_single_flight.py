@@ -1,4 +1,4 @@
-"""One making of a value at a time; who leaves takes it from nobody."""
+"""Concurrent callers share one computation; cancelling one does not affect the others."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ import pytest
 from kvs_client.single_flight import AsyncSingleFlight, SingleFlight
 
 
-def test_threads_that_ask_meanwhile_get_the_same_object():
+def test_concurrent_threads_get_the_same_object():
     flight, made, may_end = SingleFlight(), [], threading.Event()
 
     def make():
@@ -22,14 +22,14 @@ def test_threads_that_ask_meanwhile_get_the_same_object():
         assert {each.result() for each in asked} <= set(made)
 
 
-def test_an_error_reaches_the_one_who_made_and_the_next_makes_again():
+def test_next_call_computes_again_after_an_error():
     flight = SingleFlight()
     with pytest.raises(ZeroDivisionError):
         flight.run("k", lambda: 1 // 0)
     assert flight.run("k", lambda: 2) == 2
 
 
-def test_one_who_is_interrupted_leaves_the_making_to_another():
+def test_waiter_takes_over_from_an_interrupted_thread():
     flight, first_is_in, may_end = SingleFlight(), threading.Event(), threading.Event()
 
     def interrupted():
@@ -46,7 +46,7 @@ def test_one_who_is_interrupted_leaves_the_making_to_another():
         assert isinstance(first.exception(), KeyboardInterrupt)
 
 
-async def test_a_task_that_leaves_does_not_end_the_making():
+async def test_cancelled_task_does_not_end_the_computation():
     flight, may_end = AsyncSingleFlight(), asyncio.Event()
 
     async def make():

@@ -1,4 +1,4 @@
-"""What reports of errors show of a stack, variables included, has nothing that was signed."""
+"""Stack traces with local variables show no secrets."""
 
 import asyncio
 import signal
@@ -15,12 +15,12 @@ SIGNED = ("kvs_hidden", "hidden-session", "hidden-secret", "Signature=")
 
 
 class Interrupted(Exception):
-    """What a worker's signal handler raises when a task takes too long."""
+    """Raised by a worker's signal handler when a task takes too long."""
 
 
 @pytest.fixture
 def silent():
-    """A server that takes connections and answers nothing."""
+    """A server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener
 
@@ -34,13 +34,13 @@ def made(kind, listener):
 
 
 def show(error):
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    own = [frame for frame in told.stack if "/tests/" not in frame.filename]
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    own = [frame for frame in report.stack if "/tests/" not in frame.filename]
     assert own
-    return "".join(f"{frame.name} {frame.locals}" for frame in own) + str(told.__context__)
+    return "".join(f"{frame.name} {frame.locals}" for frame in own) + str(report.__context__)
 
 
-def test_of_a_call_that_a_signal_interrupts(silent):
+def test_stack_of_an_interrupted_call_shows_no_secrets(silent):
     def interrupt(*_):
         raise Interrupted
 
@@ -65,7 +65,7 @@ def test_of_a_call_that_a_signal_interrupts(silent):
     assert not any(text in show(caught.value) for text in SIGNED)
 
 
-async def test_of_a_task_that_is_cancelled(silent):
+async def test_stack_of_a_cancelled_task_shows_no_secrets(silent):
     silent.settimeout(0)
     async with made(AsyncClient, silent) as client:
         call = asyncio.ensure_future(client.get("k"))

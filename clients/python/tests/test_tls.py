@@ -1,4 +1,4 @@
-"""Over TLS: a known authority is trusted, any other is not, and nothing is sent to it."""
+"""TLS: certificates of known authorities are trusted; nothing is sent to other servers."""
 
 import ssl
 import threading
@@ -37,7 +37,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """A client that does not trust it ends the handshake."""
+        """Ignores handshakes that a client without trust ended."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def made(kind, server, options=None):
     return kind(configuration, options, find_credentials=lambda: Credentials("AKID", "secret"))
 
 
-def test_a_known_authority_is_trusted_and_the_connection_is_kept(server, authority, tmp_path, monkeypatch):
+def test_known_authority_is_trusted_and_the_connection_is_reused(server, authority, tmp_path, monkeypatch):
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     with made(Client, server) as client:
@@ -71,13 +71,13 @@ def test_a_known_authority_is_trusted_and_the_connection_is_kept(server, authori
     assert server.requests == 2
 
 
-def test_an_unknown_authority_gets_no_request(server):
+def test_server_of_an_unknown_authority_gets_no_request(server):
     with made(Client, server, SHORT) as client, pytest.raises((Unavailable, DeadlineExceeded)):
         client.get("k")
     assert server.requests == 0
 
 
-async def test_an_unknown_authority_gets_no_request_of_a_task(server):
+async def test_server_of_an_unknown_authority_gets_no_request_from_a_task(server):
     async with made(AsyncClient, server, SHORT) as client:
         with pytest.raises((Unavailable, DeadlineExceeded)):
             await client.get("k")

@@ -1,8 +1,7 @@
-"""When a call is repeated, and how long it pauses before. Pure: times come in, pauses go out.
+"""Retries of a call, and the pauses before them. Pure: times are arguments, pauses are results.
 
-Pauses have full jitter (uniform between 0 and an exponential bound): of clients that failed together no
-two come back together. What the gateway says about time, `Retry-After`, is a lower bound that all were told
-alike, so a random part follows it.
+Pauses have full jitter (uniform between 0 and an exponential bound), so that clients that failed together do
+not retry together. `Retry-After` is the same lower bound for all of them, so a random part is added to it.
 """
 
 import math
@@ -15,8 +14,8 @@ from kvs_client.options import Options
 _MOST_DOUBLINGS = 30
 
 
-class Gate:
-    """Closed from a 429 until its `Retry-After` is over: meanwhile nothing is sent for the table."""
+class RateLimitGate:
+    """Closed after a 429 until its `Retry-After` has passed: meanwhile nothing is sent for the table."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -27,7 +26,7 @@ class Gate:
             self._until, self._refusal = until, refusal
 
     def refusal(self, now: float) -> KvsError | None:
-        """While it is closed: what a request would be answered."""
+        """Returns the refusal that a request would get now, or None while the gate is open."""
         if now >= self._until or self._refusal is None:
             return None
         return self._refusal.again(math.ceil(self._until - now))
@@ -36,10 +35,10 @@ class Gate:
         return max(0.0, self._until - now)
 
 
-class Course:
-    """One call: its deadline, and what its attempts came to."""
+class RetrySchedule:
+    """The deadline of one call, and the error of its last attempt."""
 
-    def __init__(self, options: Options, gate: Gate, deadline: float) -> None:
+    def __init__(self, options: Options, gate: RateLimitGate, deadline: float) -> None:
         self._options = options
         self._gate = gate
         self._repetitions = 0
@@ -47,14 +46,14 @@ class Course:
         self.deadline = deadline
 
     def pause_at_gate(self, now: float) -> float:
-        """0: it is open. Raises the refusal if it opens too late."""
+        """Returns 0 while the gate is open. Raises the refusal if it opens after the deadline."""
         refusal = self._gate.refusal(now)
         if refusal is None:
             return 0.0
         return self._after(self._gate.left(now), now, refusal)
 
     def pause_after(self, failure: KvsError, now: float) -> float:
-        """Raises the failure if it is final, or if there is no time left."""
+        """Returns the pause before the next attempt. Raises the failure if it is final or no time is left."""
         self._last = failure
         if failure.status is not None and failure.status not in REPEATED:
             raise failure
@@ -69,14 +68,14 @@ class Course:
             raise failure
         return pause
 
-    def attempt_ends(self, now: float) -> float:
-        """When an attempt that begins now is cut. Raises if the deadline is over."""
+    def attempt_deadline(self, now: float) -> float:
+        """Returns the end of an attempt that starts now. Raises if the deadline has passed."""
         if now >= self.deadline:
-            raise self.cut()
+            raise self.timeout_error()
         return min(self.deadline, now + self._options.attempt_seconds)
 
-    def cut(self) -> KvsError:
-        """What to raise at the deadline."""
+    def timeout_error(self) -> KvsError:
+        """Returns the error to raise at the deadline: that of the last attempt, if one ended."""
         return self._last or DeadlineExceeded("deadline_exceeded")
 
     def _after(self, seconds: float, now: float, failure: KvsError) -> float:
