@@ -16,18 +16,18 @@ from backends import open_backend
 from backends.clock import Clock, SystemClock
 from gateway.config.apps import declared_apps
 from gateway.config.settings import CredentialsListener, EdgeSettings, Settings
-from gateway.controlplane.apps import AppCalls, TableCalls
-from gateway.controlplane.callers import CallerCalls, callers_of
+from gateway.controlplane.apps import AppRoutes, TableRoutes
+from gateway.controlplane.callers import CallerRoutes, callers_of
 from gateway.controlplane.console import PublicHandler, read_files
-from gateway.controlplane.credentials import CredentialCalls, issuer_of
-from gateway.controlplane.cursors import places_of
+from gateway.controlplane.credentials import CredentialRoutes, issuer_of
+from gateway.controlplane.cursors import cursor_cipher_of
 from gateway.controlplane.handler import ControlHandler
-from gateway.controlplane.health import HealthCalls, Tell
-from gateway.controlplane.lists import ListCalls
+from gateway.controlplane.health import HealthReport, HealthRoutes
+from gateway.controlplane.lists import ListRoutes
 from gateway.controlplane.runtime import runtime_of
 from gateway.controlplane.sign_in import sign_in_of
-from gateway.controlplane.usage import UsageCalls
-from gateway.credentialsplane.address_rate import Arrivals
+from gateway.controlplane.usage import UsageRoutes
+from gateway.credentialsplane.address_rate import AddressRateLimiter
 from gateway.credentialsplane.container import Container
 from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import CredentialsHandler
@@ -110,14 +110,14 @@ async def build_app(
     data = DataPlane(shared, directory.bindings)
     ops = OpsPlane(shared, data.usage)
 
-    def tell_health() -> dict[str, object]:
+    def health_report() -> dict[str, object]:
         return {
             **ops.health.describe(),
             "clock_skew_seconds": ops.health.clock_leads(),
             **reload.describe(),
         }
 
-    control = ControlPlane(shared, directory, tell_health)
+    control = ControlPlane(shared, directory, health_report)
     credentials = CredentialsPlane(shared)
     services = {
         "ops": ops.service,
@@ -207,21 +207,21 @@ class DataPlane:
 class ControlPlane:
     """Apps, tables and credentials, for the bearers of control tokens."""
 
-    def __init__(self, shared: Shared, parts: DirectoryParts, tell_health: Tell) -> None:
+    def __init__(self, shared: Shared, parts: DirectoryParts, health_report: HealthReport) -> None:
         settings, clock = shared.settings, shared.clock
         self._clock = clock
         self.directory = parts.directory
-        self.credentials = CredentialCalls(issuer_of(settings.signature, clock))
+        self.credentials = CredentialRoutes(issuer_of(settings.signature, clock))
         runtime = runtime_of(settings)
-        self.lists = ListCalls(parts.pages, runtime, places_of(settings))
+        self.lists = ListRoutes(parts.pages, runtime, cursor_cipher_of(settings))
         routes = [
-            *TableCalls(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
-            *AppCalls(self.directory, runtime).routes,
+            *TableRoutes(self.directory, runtime, settings.directory.rotation_overlap_seconds).routes,
+            *AppRoutes(self.directory, runtime).routes,
             *self.lists.routes,
             *self.credentials.routes,
-            *CallerCalls().routes,
-            *HealthCalls(settings.region, clock.wall_ms(), tell_health).routes,
-            *UsageCalls(settings.console, self.directory, runtime, clock).routes,
+            *CallerRoutes().routes,
+            *HealthRoutes(settings.region, clock.wall_ms(), health_report).routes,
+            *UsageRoutes(settings.console, self.directory, runtime, clock).routes,
         ]
         if not settings.control.tokens and not settings.control.oidc:
             log.warning("control.tokens is empty: the control plane refuses every call")
@@ -240,11 +240,14 @@ class ControlPlane:
     def prepare(self, settings: Settings) -> Prepared:
         """Who may call, the issuer of credentials, and declared apps."""
         issuer, declared = issuer_of(settings.signature, self._clock), declared_apps(settings)
-        callers, places = callers_of(settings.control, self._issuers, self._clock), places_of(settings)
+        callers, cursors = (
+            callers_of(settings.control, self._issuers, self._clock),
+            cursor_cipher_of(settings),
+        )
         sign_in = sign_in_of(settings.control)
 
         def apply() -> None:
-            self.handler.callers, self.lists.places = callers, places
+            self.handler.callers, self.lists.cursors = callers, cursors
             self.public.sign_in = sign_in
             self._issuers.use("control", callers.web_tokens.keys)
             self.credentials.issuer = issuer
@@ -271,7 +274,7 @@ class CredentialsPlane:
                 b"/": WebIdentity(self._exchange, shared.edge),
                 b"/v1/credentials/container": Container(self._exchange),
             },
-            Arrivals(listener.requests_per_minute_per_address, clock),
+            AddressRateLimiter(listener.requests_per_minute_per_address, clock),
         )
         self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.is_draining)
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)

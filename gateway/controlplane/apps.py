@@ -1,6 +1,14 @@
 """Apps and their tables over HTTP. Paths and fields are contract."""
 
-from gateway.controlplane.calls import MOST_NOTED, Action, ControlCall, Done, Routes, checked, checked_name
+from gateway.controlplane.routing import (
+    MAX_AUDIT_CHARACTERS,
+    Action,
+    CallResult,
+    ControlCall,
+    Routes,
+    checked,
+    checked_name,
+)
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.directory import Directory
 from gateway.directory.errors import TableNotFound
@@ -11,7 +19,7 @@ _APP = r"/v1/orgs/([^/]+)/apps/([^/]+)"
 _TABLES = _APP + r"/services/kvs/tables"
 
 
-class AppCalls:
+class AppRoutes:
     """Register, change, show, suspend, resume and remove apps."""
 
     def __init__(self, directory: Directory, runtime: Runtime) -> None:
@@ -35,10 +43,10 @@ class AppCalls:
             (_APP + r"/resume", {"POST": Action("app.resume", "apps", self.resume)}),
         ]
 
-    async def show(self, call: ControlCall) -> Done:
-        return Done(200, self._runtime.describe_app(await self._directory.find(call.environment)))
+    async def show(self, call: ControlCall) -> CallResult:
+        return CallResult(200, self._runtime.describe_app(await self._directory.find(call.environment)))
 
-    async def register(self, call: ControlCall) -> Done:
+    async def register(self, call: ControlCall) -> CallResult:
         environment = call.environment
         wanted = AppRecord(
             environment=environment,
@@ -51,9 +59,9 @@ class AppCalls:
             type=wanted.type, requests_per_minute=wanted.requests_per_minute, max_tables=wanted.max_tables
         )
         app, created = await self._directory.register(wanted, only_if_new=call.only_if_new)
-        return Done(201 if created else 200, self._runtime.describe_app(app))
+        return CallResult(201 if created else 200, self._runtime.describe_app(app))
 
-    async def change(self, call: ControlCall) -> Done:
+    async def change(self, call: ControlCall) -> CallResult:
         environment = call.environment
         change = AppChange(
             type=call.named("type", AppType),
@@ -61,22 +69,24 @@ class AppCalls:
             max_tables=call.named("max_tables", TableCount | None),
         )
         call.note(**change.named)
-        return Done(200, self._runtime.describe_app(await self._directory.change_app(environment, change)))
+        return CallResult(
+            200, self._runtime.describe_app(await self._directory.change_app(environment, change))
+        )
 
-    async def remove(self, call: ControlCall) -> Done:
+    async def remove(self, call: ControlCall) -> CallResult:
         await self._directory.remove(call.environment)
-        return Done(204)
+        return CallResult(204)
 
-    async def suspend(self, call: ControlCall) -> Done:
+    async def suspend(self, call: ControlCall) -> CallResult:
         app = await self._directory.suspend(call.environment)
-        return Done(200, self._runtime.describe_app(app))
+        return CallResult(200, self._runtime.describe_app(app))
 
-    async def resume(self, call: ControlCall) -> Done:
+    async def resume(self, call: ControlCall) -> CallResult:
         app = await self._directory.resume(call.environment)
-        return Done(200, self._runtime.describe_app(app))
+        return CallResult(200, self._runtime.describe_app(app))
 
 
-class TableCalls:
+class TableRoutes:
     """Create, list, show, change, rotate and delete tables."""
 
     def __init__(self, directory: Directory, runtime: Runtime, default_overlap_seconds: int) -> None:
@@ -106,44 +116,44 @@ class TableCalls:
             (_TABLES + r"/([^/]+)/rotate", {"POST": Action("table.rotate", "tables", self.rotate)}),
         ]
 
-    async def list(self, call: ControlCall) -> Done:
+    async def list(self, call: ControlCall) -> CallResult:
         app = await self._directory.find(call.environment)
-        return Done(200, [self._runtime.describe_table(app, table) for table in app.tables])
+        return CallResult(200, [self._runtime.describe_table(app, table) for table in app.tables])
 
-    async def create(self, call: ControlCall) -> Done:
+    async def create(self, call: ControlCall) -> CallResult:
         environment = call.environment
         name = checked_name(call.fields.get("name"), TableName)
         call.note(table=name)
         minute_limit = call.integer("minute_limit", CallsPerMinute)
         app, token = await self._directory.create_table(environment, name, minute_limit)
-        return Done(201, self._issued(app, name, token))
+        return CallResult(201, self._issued(app, name, token))
 
-    async def show(self, call: ControlCall) -> Done:
+    async def show(self, call: ControlCall) -> CallResult:
         app = await self._directory.find(call.environment)
-        return Done(200, self._described(app, call.parts[2]))
+        return CallResult(200, self._described(app, call.parts[2]))
 
-    async def change(self, call: ControlCall) -> Done:
+    async def change(self, call: ControlCall) -> CallResult:
         environment, name = call.environment, call.parts[2]
-        call.note(table=name[:MOST_NOTED])
+        call.note(table=name[:MAX_AUDIT_CHARACTERS])
         change = TableChange(minute_limit=call.named("minute_limit", CallsPerMinute | None))
         call.note(**change.named)
         app = await self._directory.change_table(environment, name, change)
-        return Done(200, self._described(app, name))
+        return CallResult(200, self._described(app, name))
 
-    async def rotate(self, call: ControlCall) -> Done:
+    async def rotate(self, call: ControlCall) -> CallResult:
         environment, name = call.environment, call.parts[2]
-        call.note(table=name[:MOST_NOTED])
+        call.note(table=name[:MAX_AUDIT_CHARACTERS])
         overlap = call.integer("overlap_seconds", OverlapSeconds)
         overlap_seconds = self._default_overlap_seconds if overlap is None else overlap
         call.note(overlap_seconds=overlap_seconds)
         app, token = await self._directory.rotate_table(environment, name, overlap_seconds)
-        return Done(200, self._issued(app, name, token))
+        return CallResult(200, self._issued(app, name, token))
 
-    async def delete(self, call: ControlCall) -> Done:
+    async def delete(self, call: ControlCall) -> CallResult:
         environment, name = call.environment, call.parts[2]
-        call.note(table=name[:MOST_NOTED])
+        call.note(table=name[:MAX_AUDIT_CHARACTERS])
         await self._directory.delete_table(environment, name)
-        return Done(204)
+        return CallResult(204)
 
     def _issued(self, app: AppRecord, name: str, token: str) -> dict[str, object]:
         return {

@@ -4,7 +4,7 @@ from typing import Any
 
 from backends.clock import Clock
 from gateway.config.settings import ControlSettings
-from gateway.controlplane.calls import Action, ControlCall, Done, Routes
+from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes
 from gateway.identity.callers import Callers, Rule, identify_by
 from gateway.identity.control_tokens import ControlTokens
 from gateway.identity.issuers import Issuers
@@ -36,16 +36,16 @@ def callers_of(settings: ControlSettings, issuers: Issuers, clock: Clock) -> Cal
     return Callers(control_tokens_of(settings), web_tokens)
 
 
-class CallerCalls:
-    """Tell callers who they are."""
+class CallerRoutes:
+    """HealthReport callers who they are."""
 
     @property
     def routes(self) -> Routes:
         """Paths and methods."""
         return [(r"/v1/whoami", {"GET": Action("caller.show", None, self.whoami)})]
 
-    async def whoami(self, call: ControlCall) -> Done:
-        return Done(200, describe(call.caller))
+    async def whoami(self, call: ControlCall) -> CallResult:
+        return CallResult(200, describe(call.caller))
 
 
 def describe(caller: Identity) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from backends.clock import Clock
 from gateway.config.settings import SignatureSettings
-from gateway.controlplane.calls import (
+from gateway.controlplane.errors import InvalidField, SessionCredentialsDisabled
+from gateway.controlplane.routing import (
     Action,
+    CallResult,
     ControlCall,
-    Done,
     Fields,
     Routes,
     Target,
     checked,
     checked_name,
 )
-from gateway.controlplane.errors import InvalidField, SessionCredentialsDisabled
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
 from gateway.domain.answers import iso_instant
@@ -30,7 +30,7 @@ def issuer_of(settings: SignatureSettings, clock: Clock) -> Issuer:
     )
 
 
-class CredentialCalls:
+class CredentialRoutes:
     """Issue session credentials for approved roles."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -43,7 +43,7 @@ class CredentialCalls:
             (r"/v1/credentials", {"POST": Action("credentials.issue", "credentials", self.issue, _bound_to)})
         ]
 
-    async def issue(self, call: ControlCall) -> Done:
+    async def issue(self, call: ControlCall) -> CallResult:
         issuer = self.issuer
         if issuer.sessions is None:
             raise SessionCredentialsDisabled
@@ -69,7 +69,7 @@ class CredentialCalls:
             "Expiration": iso_instant(issued.expires_at_seconds * 1000),
         }
         call.note(access_key_id=issued.access_key_id)
-        return Done(200, body)
+        return CallResult(200, body)
 
 
 def _bound_to(_parts: tuple[str, ...], sent: Fields) -> Target:

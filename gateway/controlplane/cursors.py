@@ -22,7 +22,7 @@ _PADDED_BYTES = 130
 """An app and an environment at their longest, so that the length tells nothing."""
 
 
-def places_of(settings: Settings) -> "SealedPlaces":
+def cursor_cipher_of(settings: Settings) -> "CursorCipher":
     """All replicas with the same secrets open what each of them has sealed.
 
     Without a secret every reader of the file could make the key: then it is made up, and good here alone.
@@ -30,11 +30,11 @@ def places_of(settings: Settings) -> "SealedPlaces":
     secrets = [bearer.token for bearer in settings.control.bearers]
     secrets += [secret for _, secret in secrets_of(settings.signature.credentials)]
     if not secrets:
-        return SealedPlaces(token_bytes(_KEY_BYTES))
-    return SealedPlaces(sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest())
+        return CursorCipher(token_bytes(_KEY_BYTES))
+    return CursorCipher(sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest())
 
 
-class SealedPlaces:
+class CursorCipher:
     """Seals places with a key of 32 bytes, each for the one list that it belongs to."""
 
     def __init__(self, key: bytes) -> None:

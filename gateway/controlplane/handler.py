@@ -8,7 +8,8 @@ import msgspec
 
 from backends.errors import BackendError
 from gateway.config.settings import EdgeSettings
-from gateway.controlplane.calls import (
+from gateway.controlplane.errors import AppUnreadable, InvalidField, NotAllowed, NotChanged
+from gateway.controlplane.routing import (
     AuditEvent,
     ControlCall,
     Router,
@@ -16,7 +17,6 @@ from gateway.controlplane.calls import (
     parse_environment,
     parse_object,
 )
-from gateway.controlplane.errors import AppUnreadable, InvalidField, NotAllowed, NotChanged
 from gateway.directory.corrupt import CorruptRecord
 from gateway.directory.errors import ChangeUnknown
 from gateway.domain.answers import NOT_STORED, Answer, refuse

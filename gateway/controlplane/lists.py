@@ -7,32 +7,32 @@ from urllib.parse import parse_qs, urlencode
 
 from msgspec import Struct
 
-from gateway.controlplane.calls import (
+from gateway.controlplane.cursors import CursorCipher
+from gateway.controlplane.errors import InvalidField
+from gateway.controlplane.routing import (
     Action,
+    CallResult,
     ControlCall,
-    Done,
     Routes,
     checked,
     checked_name,
     unknown_parameter,
 )
-from gateway.controlplane.cursors import SealedPlaces
-from gateway.controlplane.errors import InvalidField
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.pages import DirectoryPages, Listed, Listing
 from gateway.directory.records import AppRecord
-from gateway.domain.rules import AppPlace, OrgPlace, PageLimit
+from gateway.domain.rules import AppCursor, OrgCursor, PageLimit
 
 _APPS = 100
 _ORGANIZATIONS = 1000
 """How many a page has unless a limit is asked for. Few regions have more organizations than one page."""
 
 
-class ListCalls:
+class ListRoutes:
     """Show organizations, and the apps of one, as far as who calls may see them."""
 
-    def __init__(self, pages: DirectoryPages, runtime: Runtime, places: SealedPlaces) -> None:
-        self.places = places
+    def __init__(self, pages: DirectoryPages, runtime: Runtime, cursors: CursorCipher) -> None:
+        self.cursors = cursors
         self._pages = pages
         self._runtime = runtime
 
@@ -44,20 +44,20 @@ class ListCalls:
             (r"/v1/orgs/([^/]+)/apps", {"GET": Action("app.list", "read", self.apps)}),
         ]
 
-    async def organizations(self, call: ControlCall) -> Done:
-        page = self._parse(call.query, "/v1/orgs", _ORGANIZATIONS, OrgPlace)
+    async def organizations(self, call: ControlCall) -> CallResult:
+        page = self._parse(call.query, "/v1/orgs", _ORGANIZATIONS, OrgCursor)
         part = await self._pages.organizations(
             page.after, page.limit + 1, lambda org: call.caller.may("read", org)
         )
-        return page.done(part, lambda org: {"id": org, "name": org}, place_of=str)
+        return page.done(part, lambda org: {"id": org, "name": org}, cursor_of=str)
 
-    async def apps(self, call: ControlCall) -> Done:
+    async def apps(self, call: ControlCall) -> CallResult:
         org = checked_name(call.parts[0])
-        page = self._parse(call.query, f"/v1/orgs/{org}/apps", _APPS, AppPlace)
+        page = self._parse(call.query, f"/v1/orgs/{org}/apps", _APPS, AppCursor)
         part = await self._pages.apps(
             org, page.after, page.limit + 1, lambda app: call.caller.may("read", org, app)
         )
-        return page.done(part, self._runtime.describe_app, place_of=_place_of)
+        return page.done(part, self._runtime.describe_app, cursor_of=_cursor_of)
 
     def _parse(self, query: str, path: str, default_limit: int, place: Any) -> "_Page":
         """The page that a query asks for. Raises InvalidField."""
@@ -72,7 +72,7 @@ class ListCalls:
             raise InvalidField("invalid_after", "after: given more than once")
         after = "" if places is None else checked(places[0], place, "invalid_after")
         limit = checked(int(limits[0]), PageLimit, "invalid_limit")
-        return _Page(path, self.places.open(path, after), limit, self.places)
+        return _Page(path, self.cursors.open(path, after), limit, self.cursors)
 
 
 class _Page(Struct, frozen=True):
@@ -81,15 +81,15 @@ class _Page(Struct, frozen=True):
     path: str
     after: str
     limit: int
-    places: SealedPlaces
+    cursors: CursorCipher
 
     def done(
         self,
         part: Listing[Listed],
         describe: Callable[[Listed], dict[str, Any]],
         *,
-        place_of: Callable[[Listed], str],
-    ) -> Done:
+        cursor_of: Callable[[Listed], str],
+    ) -> CallResult:
         """The page. One more than `limit` was looked for, so that a link leads to something.
 
         Where much is hidden it may lead to nothing: it begins where the looking ended, which is sealed, as
@@ -97,10 +97,10 @@ class _Page(Struct, frozen=True):
         """
         shown, following = part.found[: self.limit], None
         if len(part.found) > self.limit:
-            following = place_of(shown[-1])
+            following = cursor_of(shown[-1])
         elif part.reached is not None:
-            following = self.places.seal(self.path, part.reached)
-        return Done(200, [describe(each) for each in shown], fields=self._link(following))
+            following = self.cursors.seal(self.path, part.reached)
+        return CallResult(200, [describe(each) for each in shown], fields=self._link(following))
 
     def _link(self, following: str | None) -> tuple[tuple[str, str], ...]:
         if following is None:
@@ -109,5 +109,5 @@ class _Page(Struct, frozen=True):
         return (("Link", f'<{self.path}?{query}>; rel="next"'),)
 
 
-def _place_of(app: AppRecord) -> str:
+def _cursor_of(app: AppRecord) -> str:
     return f"{app.environment.app}/{app.environment.env}"

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import ConsoleSettings
-from gateway.controlplane.calls import Action, ControlCall, Done, Routes, checked_name
 from gateway.controlplane.errors import InvalidField, NoUsage, UsageUnavailable
+from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes, checked_name
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Range, read_figures
 from gateway.directory.apps.directory import Directory
@@ -48,7 +48,7 @@ class _Question(Struct, frozen=True):
         return named if self.table is None else {**named, "table": self.table}
 
 
-class UsageCalls:
+class UsageRoutes:
     """Show the usage of an app. Answers of the last seconds are given again."""
 
     def __init__(
@@ -69,7 +69,7 @@ class UsageCalls:
         path = r"/v1/orgs/([^/]+)/apps/([^/]+)/usage"
         return [(path, {"GET": Action("usage.show", "read", self.show, parameters=("range", "table"))})]
 
-    async def show(self, call: ControlCall) -> Done:
+    async def show(self, call: ControlCall) -> CallResult:
         question = _parse(call)
         app = await self._directory.find(call.environment)
         if self._prometheus is None:
@@ -81,7 +81,7 @@ class UsageCalls:
                     answer = await self._ask(self._prometheus, question, app)
         except TimeoutError:
             raise UsageUnavailable(f"Prometheus does not answer within {_DEADLINE_SECONDS:.0f} s") from None
-        return Done(200, msgspec.Raw(answer))
+        return CallResult(200, msgspec.Raw(answer))
 
     async def _ask(self, prometheus: str, question: _Question, app: AppRecord) -> bytes:
         now_seconds = self._clock.wall_ms() // 1000

@@ -9,7 +9,7 @@ from gateway.http.admission import client_of
 _MOST_ADDRESSES = 10_000
 
 
-class Arrivals:
+class AddressRateLimiter:
     """Counts requests in windows of a minute, which open at an address's first request (D181)."""
 
     def __init__(self, most: int, clock: Clock) -> None:

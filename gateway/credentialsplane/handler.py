@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gateway.credentials.session import IssuedSession
-from gateway.credentialsplane.address_rate import Arrivals
+from gateway.credentialsplane.address_rate import AddressRateLimiter
 from gateway.credentialsplane.errors import TooManyExchanges
 from gateway.credentialsplane.workloads import Workload
 from gateway.domain.answers import NOT_STORED, Answer, refuse
@@ -62,7 +62,7 @@ class Asked:
 class CredentialsHandler:
     """Serves the forms at their paths. `counted` are requests by form and outcome."""
 
-    def __init__(self, forms: dict[bytes, Form], arrivals: Arrivals) -> None:
+    def __init__(self, forms: dict[bytes, Form], arrivals: AddressRateLimiter) -> None:
         self._forms = forms
         self._arrivals = arrivals
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)

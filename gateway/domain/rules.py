@@ -26,11 +26,11 @@ _NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
 """Of an organization, an app, an environment."""
 
-_SEALED_PLACE = "~[A-Za-z0-9_-]{1,256}"
-AppPlace = Annotated[str, Meta(pattern=rf"^({_NAME}(/{_NAME})?|{_SEALED_PLACE})\Z")]
+_ENCRYPTED_CURSOR = "~[A-Za-z0-9_-]{1,256}"
+AppCursor = Annotated[str, Meta(pattern=rf"^({_NAME}(/{_NAME})?|{_ENCRYPTED_CURSOR})\Z")]
 """Where a page of apps begins: behind an app, behind one environment of it, or where a link says."""
 
-OrgPlace = Annotated[str, Meta(pattern=rf"^({_NAME}|{_SEALED_PLACE})\Z")]
+OrgCursor = Annotated[str, Meta(pattern=rf"^({_NAME}|{_ENCRYPTED_CURSOR})\Z")]
 """Where a page of organizations begins: behind one, or where a link says."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]

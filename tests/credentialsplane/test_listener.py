@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.credentialsplane.address_rate import Arrivals
+from gateway.credentialsplane.address_rate import AddressRateLimiter
 from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured, fetch
 from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway
@@ -68,7 +68,7 @@ async def test_what_a_client_says_of_its_address_opens_no_other_window(field):
     ],
 )
 def test_a_window_is_that_of_an_ipv4_address_or_of_an_ipv6_network_of_64_bits(clock, first, second, share):
-    arrivals = Arrivals(1, clock)
+    arrivals = AddressRateLimiter(1, clock)
     assert arrivals.admit(first) is None
     assert (arrivals.admit(second) is not None) is share
 

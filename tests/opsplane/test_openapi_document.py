@@ -101,8 +101,8 @@ def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
     assert schema_of("Name")["pattern"] == _pattern(rules.Name)
     assert schema_of("TableName")["pattern"] == _pattern(rules.TableName)
     parameters = DOCUMENT["components"]["parameters"]
-    assert parameters["AfterApp"]["schema"]["pattern"] == _pattern(rules.AppPlace)
-    assert parameters["AfterOrg"]["schema"]["pattern"] == _pattern(rules.OrgPlace)
+    assert parameters["AfterApp"]["schema"]["pattern"] == _pattern(rules.AppCursor)
+    assert parameters["AfterOrg"]["schema"]["pattern"] == _pattern(rules.OrgCursor)
     assert parameters["AppLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
     assert parameters["OrgLimit"]["schema"]["maximum"] == _largest(rules.PageLimit)
     assert schema_of("Permissions")["items"]["enum"] == list(get_args(rules.Permission))

@@ -17,7 +17,7 @@ from gateway.identity.permissions import Identity
 
 Fields = dict[str, Any]
 
-MOST_NOTED = 256
+MAX_AUDIT_CHARACTERS = 256
 """Characters of what a client states."""
 
 _LONGEST_SHOWN = 40
@@ -62,7 +62,7 @@ class ControlCall(Struct, frozen=True):
         return value
 
 
-class Done(Struct, frozen=True):
+class CallResult(Struct, frozen=True):
     """What a call answers; `fields` are of the response."""
 
     status: int
@@ -70,7 +70,7 @@ class Done(Struct, frozen=True):
     fields: tuple[tuple[str, str], ...] = ()
 
 
-Endpoint = Callable[[ControlCall], Awaitable[Done]]
+Endpoint = Callable[[ControlCall], Awaitable[CallResult]]
 Target = tuple[str, ...]
 """What an action is done to: an app of an organization, an organization, or nothing in particular."""
 
