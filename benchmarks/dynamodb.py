@@ -1,4 +1,4 @@
-"""What a call of DynamoDB costs the process that makes it."""
+"""CPU per call of DynamoDB in the calling process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What both generators share: their input, and a connection that sends one request at a time."""
+"""Input of both generators, and a connection that sends one request at a time."""
 
 import asyncio
 import sys
@@ -36,12 +36,12 @@ def write_exchanges(exchanges: Sequence[Exchange]) -> bytes:
 
 
 def read_exchanges() -> list[Exchange]:
-    """What `write_exchanges` wrote."""
+    """Reads the exchanges that `write_exchanges` wrote."""
     return msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[Exchange])
 
 
 class Connection(asyncio.Protocol):
-    """Sends a request when told to, and counts what became of it: `GOOD`, or what else it was."""
+    """Sends a request when asked to, and counts its outcome: `GOOD` or the kind of failure."""
 
     def __init__(self, verdicts: Counter[str]) -> None:
         self._verdicts = verdicts

@@ -32,7 +32,7 @@ class Footprint(Struct, frozen=True):
 
 
 def measure_footprint(folder: Path, plan: Plan) -> Footprint:
-    """Of the gateway on memory: what the store holds is 1,024 entries of 1 KiB."""
+    """Figures of the gateway on memory, whose store holds 1,024 entries of 1 KiB."""
     starting = partial(gateways.running_gateway, folder, gateways.ON_MEMORY)
     starts = [_start_seconds(starting) for _ in range(plan.starts)]
     with gateways.bare() as bare:

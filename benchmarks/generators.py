@@ -18,7 +18,7 @@ Found = TypeVar("Found", Throughput, Latency)
 
 CLOSED_CONNECTIONS = 64
 BUSY_SHARE = 0.02
-"""Of answers that may be refused where times do not matter."""
+"""Share of answers that may be refusals where times do not matter."""
 
 STEADY_CONNECTIONS = 16
 
@@ -76,8 +76,8 @@ def _generate(module: str, exchanges: Sequence[Exchange], *arguments: float) -> 
     except subprocess.TimeoutExpired:
         raise Unmeasurable("the generator did not come to its end") from None
     if done.returncode != 0:
-        told = done.stderr.decode().strip().splitlines()
-        raise Unmeasurable(f"the {module} generator failed: {told[-1] if told else 'it said nothing'}")
+        output = done.stderr.decode().strip().splitlines()
+        raise Unmeasurable(f"the {module} generator failed: {output[-1] if output else 'no output'}")
     return done.stdout
 
 
@@ -97,6 +97,6 @@ def _require_good(verdicts: dict[str, int]) -> None:
 
 
 def _behind_redis() -> None:
-    """On the core that Redis has, too, which must not wait for a generator that polls."""
+    """Runs on the core of Redis, which must not wait for a generator that polls."""
     pin(GENERATOR_CORE)()
     os.nice(5)

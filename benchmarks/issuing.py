@@ -1,6 +1,6 @@
 """CPU of the gateway per credential that a workload fetches over HTTP, with tokens that it has seen before.
 
-A program of its own, too: `python -m benchmarks.issuing`.
+Also a program of its own: `python -m benchmarks.issuing`.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ class Issuing(Struct, frozen=True):
 
     @property
     def per_core_second(self) -> float:
-        """How many a core that does nothing else can issue in a second."""
+        """Credentials per second that a core can issue if it does nothing else."""
         return 1e6 / median(self.cpu_microseconds)
 
 

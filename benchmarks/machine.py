@@ -1,4 +1,4 @@
-"""What was measured on, and what of."""
+"""Machine, versions and load of a measurement."""
 
 import os
 import platform
@@ -40,8 +40,8 @@ def describe_moment() -> dict[str, str]:
 
 
 def _commit() -> str:
-    commit = _told("git", "rev-parse", "--short=12", "HEAD")
-    changed = _told("git", "status", "--porcelain", "--untracked-files=no", "gateway", "backends")
+    commit = _output("git", "rev-parse", "--short=12", "HEAD")
+    changed = _output("git", "status", "--porcelain", "--untracked-files=no", "gateway", "backends")
     return f"{commit or 'unknown'}{' with changes' if changed else ''}"
 
 
@@ -55,9 +55,9 @@ def _processor() -> str:
 def _servers() -> list[str]:
     found = []
     if program := find_program(redis.PROGRAM):
-        found.append(" ".join(_told(program, "--version").split()[:3]).replace(" server v=", " "))
+        found.append(" ".join(_output(program, "--version").split()[:3]).replace(" server v=", " "))
     if program := find_program(nginx.PROGRAM):
-        found.append(_told(program, "-v").rpartition(": ")[2].replace("/", " "))
+        found.append(_output(program, "-v").rpartition(": ")[2].replace("/", " "))
     if program := daprd.find():
         found.append(f"daprd {program.rpartition('-')[2]}")
     if find_program(webdis.PROGRAM):
@@ -65,8 +65,8 @@ def _servers() -> list[str]:
     return found
 
 
-def _told(*command: str) -> str:
-    """What a program says, on either of its outputs; nothing if it cannot be asked."""
+def _output(*command: str) -> str:
+    """Returns the output of a program on both streams; "" if it cannot be run."""
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=10, text=True)
     except (OSError, subprocess.TimeoutExpired):

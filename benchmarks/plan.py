@@ -1,4 +1,4 @@
-"""How much is measured: all of it, or with BENCH_QUICK=1 as little as shows that it works."""
+"""Amounts of a measurement: all, or with BENCH_QUICK=1 only enough to show that it works."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ class Plan(Struct, frozen=True):
     servers_seconds: float = 540.0
     """No round begins later than this."""
     limit_seconds: float = 1140.0
-    """Nor does anything else."""
+    """No section begins later than this."""
     stage_calls: int = 20_000
     call_rounds: int = 3
     idle_connections: int = 2000
@@ -45,5 +45,5 @@ QUICK = Plan(
 
 
 def chosen_plan() -> Plan:
-    """What the environment asks for."""
+    """Returns the plan that the environment selects."""
     return QUICK if os.environ.get("BENCH_QUICK") else FULL

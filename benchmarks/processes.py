@@ -24,7 +24,7 @@ PEERS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kvs-
 
 
 class Unmeasurable(Exception):
-    """A figure that cannot be had here; the message says why."""
+    """A figure cannot be measured here; the message gives the reason."""
 
 
 class Server(Struct, frozen=True):
@@ -75,9 +75,9 @@ def _await_ready(
     while not is_ready():
         if process.poll() is not None or monotonic() > given_up:
             errors.seek(0)
-            told = errors.read().decode(errors="replace").strip().splitlines()
+            output = errors.read().decode(errors="replace").strip().splitlines()
             name = Path(str(process.args[0])).name if isinstance(process.args, list) else "it"
-            raise Unmeasurable(f"{name} did not become ready: {told[-1] if told else 'it said nothing'}")
+            raise Unmeasurable(f"{name} did not become ready: {output[-1] if output else 'no output'}")
         sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""What was measured as text: one table per question."""
+"""Measurements as text: one table per question."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ def throughput(measured: Sequence[Rounds]) -> str:
 
 
 def features(measured: Sequence[Rounds]) -> str:
-    """What the figures above are for."""
+    """Differences between the services, which explain the figures above."""
     rows = [
         [
             each.name,
@@ -79,7 +79,7 @@ def _why_none(rounds: Rounds, rate: int) -> str:
 
 
 def stages(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """By store and operation: microseconds of CPU per stage."""
+    """Microseconds of CPU per stage, by store and operation."""
     columns = [(store, operation) for store, each in figures.items() for operation in each]
     first = figures[columns[0][0]][columns[0][1]]
     rows = [
@@ -115,7 +115,7 @@ def replicas(measured: Sequence[Replicas]) -> str:
 
 
 def calls(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """By operation and client."""
+    """Rows by operation and client."""
     rows = [
         [operation, *(spread([each[operation] for each in measured[client]], 0) for client in measured)]
         for operation in measured["gateway"][0]
@@ -124,7 +124,7 @@ def calls(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def figures_of(rounds: Rounds, plan: Plan) -> dict[str, object]:
-    """Of one server, for machines; latencies at each rate in milliseconds, by percentile."""
+    """Figures of one server as JSON; latencies at each rate in milliseconds, by percentile."""
     return {
         "name": rounds.name,
         "features": rounds.features,

@@ -1,6 +1,6 @@
-"""What was found, kept in `results/` as JSON for machines and as Markdown for people.
+"""Results, kept in `results/` as JSON for machines and as Markdown for people.
 
-A section that is measured again replaces itself alone, so each tells what it was measured on and when.
+A section that is measured again replaces only itself, so each section states its machine and time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 
 class Found(Struct, frozen=True):
-    """What a section has found: its text in Markdown, and its figures."""
+    """Result of a section: its text in Markdown, and its figures."""
 
     text: str
     figures: object = None
@@ -41,12 +41,12 @@ class Book:
         self._method, self._titles = method, titles
 
     def read(self) -> Results | None:
-        """As they were kept last."""
+        """Returns the last results."""
         file = self._folder / f"{self._name}.json"
         return msgspec.json.decode(file.read_bytes(), type=Results) if file.exists() else None
 
     def keep(self, title: str, found: Found, machine: Mapping[str, str]) -> None:
-        """Replace a section. Those that are not of this subject any more go."""
+        """Replaces a section, and removes sections that no longer belong to this subject."""
         before = self.read()
         sections = {} if before is None else dict(before.sections)
         measured = {name: machine[name] for name in ("measured", "commit", "used by others", "load")}
@@ -61,7 +61,7 @@ class Book:
             f"- {name}: {value}" for name, value in results.machine.items() if name not in _OF_SECTIONS
         )
         sections = "\n\n".join(
-            f"## {title}\n\n{_told(kept.measured)}{kept.text}" for title, kept in results.sections.items()
+            f"## {title}\n\n{_measured(kept.measured)}{kept.text}" for title, kept in results.sections.items()
         )
         text = f"# {self._name.capitalize()}\n\nWritten by `make bench`.\n\n{machine}\n\n"
         (self._folder / f"{self._name}.md").write_text(f"{text}{results.method}\n\n{sections}\n")
@@ -70,7 +70,7 @@ class Book:
 _OF_SECTIONS = ("measured", "commit", "used by others", "load")
 
 
-def _told(measured: Mapping[str, str]) -> str:
+def _measured(measured: Mapping[str, str]) -> str:
     if not measured:
         return ""
     return (

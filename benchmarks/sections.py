@@ -1,4 +1,4 @@
-"""What a run measures, one section after the other; one that fails leaves the others standing."""
+"""Sections of a run, one after the other; a failure in one does not affect the others."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ class Bench:
         self._redis_port = redis_port
 
     def sections(self) -> dict[str, Callable[[], Found]]:
-        """By heading, in the order they are measured in: what matters most comes first."""
+        """Returns the measurements by heading, the most important first."""
         return {
             "Speed beside the peers": self.speed,
             "CPU per stage": self.stages,
@@ -89,18 +89,18 @@ class Bench:
         return Found(f"{report.replicas(measured)}{missing}", measured)
 
     def issuing(self) -> Found:
-        """What workloads fetch."""
+        """Credentials that workloads fetch."""
         measured = measure_issuing(self._folder, self._plan)
         return Found(f"{ISSUING}\n\n{issuing_table(measured)}", measured)
 
     def dynamodb(self) -> Found:
-        """What a call costs the process that makes it."""
+        """CPU of a call in the calling process."""
         measured = measure_calls(self._plan)
         return Found(f"{report.CALLS}\n\n{report.calls(measured)}", measured)
 
 
 def _as_many_as_can_be(rows: Iterator[Measured]) -> tuple[list[Measured], str]:
-    """The rows up to the first that cannot be had, and the reason for that."""
+    """Returns the rows before the first that fails, and the reason of the failure."""
     measured: list[Measured] = []
     try:
         for row in rows:

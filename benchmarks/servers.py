@@ -17,7 +17,7 @@ OPERATIONS = ("put", "get")
 
 
 class Rounds(Struct):
-    """What was measured of one server; `failures` says of a figure why there is none."""
+    """Measurements of one server; `failures` holds the reason of each missing figure."""
 
     name: str
     features: Features

@@ -17,7 +17,7 @@ from benchmarks.signed import signed_exchanges
 
 
 class Features(Struct, frozen=True):
-    """What is done for every request besides storing it."""
+    """Work of a server per request besides storing."""
 
     signature: str = "no"
     token: str = "no"

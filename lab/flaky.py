@@ -1,7 +1,7 @@
-"""Runs the tests of a tier again and again beside busy loops, with new random inputs, and lists what failed.
+"""Runs a tier of tests repeatedly under CPU load, with new random inputs, and lists the failures.
 
 `python -m lab.flaky RUNS [arguments for pytest]`; `make flaky N=20 TIER=test-all`. A test that fails here
-once in fifty runs is mended at its cause, or removed with the reason: never repeated until it passes.
+once in fifty runs is fixed at its cause, or removed with the reason: never repeated until it passes.
 """
 
 import subprocess
@@ -30,7 +30,7 @@ def busy_loops() -> Iterator[None]:
 
 
 def run(arguments: Sequence[str], log: Path, report: Path) -> list[str]:
-    """The tests that failed in one run; its whole output is in `log`."""
+    """Returns the tests that failed in one run; its whole output is in `log`."""
     with log.open("wb") as output:
         options = ["--hypothesis-profile=default", f"--junitxml={report}"]
         command = [sys.executable, "-m", "pytest", *options, *arguments]
@@ -40,14 +40,14 @@ def run(arguments: Sequence[str], log: Path, report: Path) -> list[str]:
 
 
 def failures(report: Path) -> Iterator[str]:
-    """From a report in JUnit's format."""
+    """Yields the failed tests of a report in JUnit's format."""
     for case in ET.parse(report).iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             yield f"{case.get('classname')}::{case.get('name')}"
 
 
 def main(runs: int, arguments: Sequence[str]) -> int:
-    """0 if nothing failed."""
+    """Returns 0 if nothing failed."""
     failed: Counter[str] = Counter()
     logs = Path("build/flaky")
     logs.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def main(runs: int, arguments: Sequence[str]) -> int:
             )
     for test, times in failed.most_common():
         print(f"{times} of {runs}  {test}")
-    print(f"{len(failed)} tests failed in {runs} runs; what they said: {logs}")
+    print(f"{len(failed)} tests failed in {runs} runs; their output: {logs}")
     return int(bool(failed))
 
 

@@ -1,4 +1,4 @@
-"""What `make release` makes of a commit: everything that is published, in `dist/`, with checksums.
+"""Artifacts that `make release` builds from a commit: all that is published, in `dist/`, with checksums.
 
 version     the places that state the version; `python -m release.version 0.3.0` changes all of them
 commit      the commit that is released: clean, named in the changelog, exported as it is

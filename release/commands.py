@@ -12,7 +12,7 @@ class CommandError(Exception):
 
 
 def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
-    """What the program wrote to standard output. Raises CommandError."""
+    """Returns the program's standard output. Raises CommandError."""
     words = [str(word) for word in command]
     # what make has installed is beside this Python
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"

@@ -1,4 +1,4 @@
-"""What was built, installed into fresh environments, started and used."""
+"""Built packages, installed into fresh environments, started and used."""
 
 import json
 import sys

@@ -32,7 +32,7 @@ def _python(project: Path, target: Path, epoch: int) -> None:
 
 
 def _go(commit: Commit, module: Path, target: Path) -> None:
-    """What a module proxy serves of a version, as `GOPROXY=file://…/go` reads it: https://go.dev/ref/mod#goproxy-protocol."""
+    """Files of a version that a module proxy serves, as `GOPROXY=file://…/go` reads it: https://go.dev/ref/mod#goproxy-protocol."""
     version = f"v{commit.version}"
     target.mkdir(parents=True)
     files = {

@@ -25,7 +25,7 @@ PLACES: dict[str, str] = {
     r'^    "": \{\n      "name": "kvs-client",\n      "version": "(.+)"',
     "clients/go/doc.go": r'^const Version = "(.+)"$',
 }
-"""By path, a pattern whose group is the version, wherever it matches."""
+"""Patterns by path; the group of each match is the version."""
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 

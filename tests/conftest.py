@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: no collection of garbage needs to look at 7,000 tests again."""
+    """Freezes the collected tests: the garbage collector need not traverse 8,000 of them again."""
     gc.collect()
     gc.freeze()
 

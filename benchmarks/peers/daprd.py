@@ -52,7 +52,7 @@ def environ() -> Mapping[str, str]:
 
 
 def command(program: str, port: int, redis_port: int, folder: Path) -> Sequence[str]:
-    """By itself: neither placement nor scheduler, which state does not need."""
+    """Runs alone: state needs neither placement nor scheduler."""
     components = folder / "components"
     components.mkdir(exist_ok=True)
     (components / "all.yaml").write_text(_COMPONENTS.format(redis_port=redis_port))

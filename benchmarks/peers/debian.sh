@@ -37,5 +37,5 @@ fetch() {
     chmod +x "$target/$program"
 }
 
-fetch webdis usr/bin/webdis libhiredis0.14 libb64-0d libevent-2.1-7 2>/dev/null || echo "webdis cannot be had"
-fetch nginx usr/sbin/nginx 2>/dev/null || echo "nginx cannot be had"
+fetch webdis usr/bin/webdis libhiredis0.14 libb64-0d libevent-2.1-7 2>/dev/null || echo "webdis is not available"
+fetch nginx usr/sbin/nginx 2>/dev/null || echo "nginx is not available"

@@ -1,4 +1,4 @@
-"""What webdis is sent, and how it is set up: the fastest that it offers for the same two operations."""
+"""Configuration of webdis and its requests: its fastest way to do the same two operations."""
 
 import json
 from pathlib import Path

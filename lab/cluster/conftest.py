@@ -35,5 +35,5 @@ else:
 
     @pytest.fixture(scope="session")
     def ledgers() -> Ledgers:
-        """What clients have counted, by org, app and table: the proof of usage compares it with the bill."""
+        """Counts of the clients by org, app and table, which the proof of usage compares with the bill."""
         return Ledgers()

@@ -26,7 +26,7 @@ class Deployed:
         return self.here_get("pods", f"--selector={PODS}")
 
     def pods(self) -> list[dict[str, Any]]:
-        """Those of them that are not being deleted."""
+        """Pods that are not being deleted."""
         return [pod for pod in self.all_pods() if "deletionTimestamp" not in pod["metadata"]]
 
     def here(self, *arguments: str, **options: str) -> str:
@@ -67,7 +67,7 @@ class Deployed:
         return set(re.findall(rf'"{self.namespace}/kvs-gateway:data -> ([\d.]+):', rules))
 
     def until(self, condition: Callable[[], bool], seconds: float = 180.0) -> None:
-        """What the API server tells is asked twice a second."""
+        """Interval between two requests to the API server: half a second."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, self.here("get", "pods,events")

@@ -15,7 +15,7 @@ from lab.cluster.step import run
 
 CGROUPS = Path("/sys/fs/cgroup")
 SHARES = 4096
-"""Of CPU time, of which any other process of the machine has 1024."""
+"""Weight of CPU time; any other process of the machine has 1024."""
 
 NODE_ADDRESS = "10.90.0.1"
 METADATA_ADDRESS = "169.254.169.254"
@@ -28,10 +28,10 @@ SYSCTLS = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
 }
-"""What a kubelet sets; these six are the whole machine's, so it finds files in their place."""
+"""Kernel settings of a kubelet: these six belong to the whole machine, so it sees files instead."""
 
 WRITTEN = ("/etc", "/opt", "/var/lib", "/var/log")
-"""Where programs write, whatever they are told: what they write there goes into the cluster's folder."""
+"""Folders with paths that programs do not let us choose: these writes go into the cluster's folder."""
 
 _ISOLATED = ("--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--cgroup", "--kill-child")
 

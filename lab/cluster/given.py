@@ -1,4 +1,4 @@
-"""What the proofs are given by who has started the node: a plugin of pytest."""
+"""Plugin of pytest that passes the node to the proofs."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -106,12 +106,12 @@ class Images:
 
 
 def base_of(source: Path) -> str:
-    """What the Dockerfile begins with."""
+    """First lines of the Dockerfile."""
     return re.findall(r"^FROM (\S+)", (source / "Dockerfile").read_text(), re.MULTILINE)[0]
 
 
 def _digest_of(source: Path) -> str:
-    """Of all that the build is given."""
+    """Digest of every input of the build."""
     digest = hashlib.sha256()
     for name in ("Dockerfile", "gateway", "backends", "pyproject.toml", "setup.cfg", "requirements.lock"):
         for file in sorted([source / name, *(source / name).rglob("*")]):

@@ -1,4 +1,4 @@
-"""What runs inside the namespaces: the node first, then the proofs. `__main__` starts it."""
+"""Program inside the namespaces: the node first, then the proofs. `__main__` starts it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What clients know of what is billed: the requests that were answered, and those that may have been."""
+"""Counts by clients for the bill: requests that were answered, and requests that may have been."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Ledger:
 
 
 class Ledgers:
-    """By app and table."""
+    """Counts by app and table."""
 
     def __init__(self) -> None:
         self._ledgers: dict[tuple[str, str], Ledger] = {}

@@ -71,7 +71,7 @@ class Load:
         self.statuses: Counter[int] = Counter()
         """Answers by status; 0 is none."""
         self.operations: Counter[str] = Counter()
-        """Of those that were answered with 200."""
+        """Latencies of requests that were answered with 200."""
         self.failures: list[str] = []
         self.wrong: list[str] = []
         self.slowest_seconds = 0.0

@@ -1,4 +1,4 @@
-"""What the machine must have: root, Debian's packages, and a kernel that makes what a node is made of."""
+"""Requirements of the machine: root, Debian's packages, and a kernel with the parts of a node."""
 
 import os
 import shutil
@@ -18,10 +18,10 @@ PACKAGES = {
     "iptables": "iptables",
     "iproute2": "ip",
 }
-"""By name, and a program of each."""
+"""Packages by name, with a program of each."""
 
 POLICY = Path("/usr/sbin/policy-rc.d")
-"""What Debian's packages ask before they start a service; 101 forbids it."""
+"""Policy that Debian's packages ask before they start a service; 101 forbids it."""
 
 _PROBE = """
 ip link set lo up && ip link add probe type veth peer name other
@@ -33,7 +33,7 @@ mount -t overlay -o lowerdir=/mnt/lower,upperdir=/mnt/upper,workdir=/mnt/work pr
 
 
 def prepare() -> None:
-    """Raises Missing before anything was changed, or if a package cannot be had."""
+    """Raises Missing before any change, or if a package cannot be installed."""
     if os.geteuid():
         raise Missing("root, for namespaces and control groups")
     if not Path("/sys/fs/cgroup/memory").is_dir():

@@ -1,4 +1,4 @@
-"""What an operator brings beside the gateway: Redis, Prometheus, an ingress; and pods that probe."""
+"""Parts that an operator adds to the gateway: Redis, Prometheus, an ingress; and pods that probe."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def ingress(image: str) -> list[dict[str, Any]]:
 
 
 def _scraping() -> dict[str, Any]:
-    """The manifests' own file, with pods told by the node."""
+    """Returns the scrape configuration of the manifests, with pods found by the node."""
     scraping = yaml.safe_load(SCRAPING.read_text())
     for each in scraping["scrape_configs"]:
         del each["kubernetes_sd_configs"]
@@ -125,7 +125,7 @@ def service(name: str, place: str, port: int, target: int | None = None) -> dict
 
 
 def probe(name: str, place: str, image: str, **labels: str) -> dict[str, Any]:
-    """A pod that waits to be told what to try."""
+    """A pod that waits for commands."""
     container = {"name": "probe", "image": image, "command": ["python", "-c", "import time; time.sleep(1e6)"]}
     spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
     return {

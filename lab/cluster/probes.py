@@ -25,7 +25,7 @@ with ThreadPoolExecutor(len(targets)) as pool:
 
 
 class Probe:
-    """A pod that waits to be told what to try; its namespace is made if it is not there."""
+    """A pod that waits for commands; its namespace is created if it is missing."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Probe:
         kubectl.apply(probe(name, place, image, **(labels or {})))
 
     def run(self, script: str, *arguments: str) -> str:
-        """What a Python script prints in the pod."""
+        """Returns the output of a Python script in the pod."""
         pod = f"pod/{self._name}"
         self._kubectl(*self._place, "wait", pod, "--for=condition=Ready", "--timeout=60s")
         return self._kubectl(*self._place, "exec", self._name, "--", "python", "-c", script, *arguments)

@@ -12,7 +12,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def pids(pattern: re.Pattern[bytes]) -> list[int]:
-    """Of those whose command line matches."""
+    """Pids of processes with a matching command line."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -45,7 +45,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def address(pid: int) -> str | None:
-    """Of the pod that a process runs in; None before it has a network."""
+    """Returns the address of a process's pod; None before it has a network."""
     table = Path(f"/proc/{pid}/net/fib_trie").read_text()
     found = re.findall(r"\|-- (10\.244\.\d+\.\d+)\n\s+/32 host LOCAL", table)
     return found[0] if found else None

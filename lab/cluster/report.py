@@ -13,7 +13,7 @@ HEAD = ("proof", "", "requests", "200", "503", "no answer", "other", "wrong", "s
 
 @dataclass
 class Shown:
-    """What one proof has to show for itself."""
+    """Figures of one proof."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     """Answers by status; 0 is none."""

@@ -83,7 +83,7 @@ class Site(Deployed):
         return self._authority.certificate
 
     def secret(self, key: str) -> str:
-        """Of those that the guide's second step has made."""
+        """Tokens that the guide's second step has made."""
         data = self.here_get("secret", "kvs-gateway")["data"]
         return base64.b64decode(data[key]).decode().strip()
 
@@ -113,7 +113,7 @@ class Site(Deployed):
         return self.shell(f"{self._kvs}{script}", until)
 
     def caller(self, app: str, table: str) -> Caller:
-        """Of a new table of an app without a limit, which every pod has heard of."""
+        """Token of a new table that every pod knows, of an app without a limit."""
         named = ("--org", "acme", "--app", app)
         self.kvs("apps", "register", *named, "--type", "api", "--requests-per-minute", NO_LIMIT)
         made = self.kvs("tables", "create", *named, "--name", table)

@@ -1,4 +1,4 @@
-"""What a run says while it works, and how it ends when something is missing."""
+"""Progress of a run, and its end if something is missing."""
 
 import subprocess
 import time
@@ -26,7 +26,7 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """What the command prints. Raises RuntimeError with the end of its errors if it fails."""
+    """Returns the output of the command. Raises RuntimeError with the end of its errors if it fails."""
     done = subprocess.run(
         [*map(str, command)],
         input=text,

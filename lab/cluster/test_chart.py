@@ -32,7 +32,7 @@ def release(node, site):
 
 
 def write_values(release, changed):
-    """Those of the README, with what is `yours` there, and as small as components/small."""
+    """Values of the README with its placeholders filled in, as small as components/small."""
     mine = {
         "image": {"repository": my_gateway.IMAGE, "digest": release.publish("now")},
         "config": merged(my_gateway.HERE, changed),

@@ -1,4 +1,4 @@
-"""What operators and the cluster do to running pods, under load through the Service: no request fails.
+"""Operators and the cluster disturb running pods under load through the Service: no request fails.
 
 The control at the end takes away what prevents failures. If it does not fail, the others have proved nothing.
 """
@@ -15,7 +15,7 @@ from lab.cluster.site import NAMESPACE
 
 LEAST_ANSWERED = 1_000
 LEAST_REPLICAS = 3
-"""What the autoscaler keeps whatever the load."""
+"""Replicas that the autoscaler keeps at any load."""
 
 CONTROLS = 3
 WITHOUT_PRE_STOP = [{"op": "remove", "path": "/spec/template/spec/containers/0/lifecycle"}]
@@ -136,7 +136,7 @@ async def test_no_request_fails(disturb, site, caller, ledger, shown):
 async def test_no_request_fails_while_the_autoscaler_adds_replicas_and_removes_them(
     site, caller, ledger, shown
 ):
-    """By CPU; the wait before replicas are removed is shortened from five minutes."""
+    """Scales by CPU; the wait before replicas are removed is shortened from five minutes."""
     file = site.folder / "deploy" / "components" / "autoscaling" / "horizontalpodautoscaler.yaml"
     text = file.read_text().replace("stabilizationWindowSeconds: 300", "stabilizationWindowSeconds: 10")
     async with Load(caller, name="autoscaler", kept=4, fresh=4) as load:

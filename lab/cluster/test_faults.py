@@ -1,4 +1,4 @@
-"""What is killed or stopped, under load: failures are counted, refusals come in time, and it recovers."""
+"""Parts are killed or stopped under load: failures are counted, refusals come in time, and all recovers."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""NetworkPolicies, enforced: who may, may; who may not, may not. What nobody answers would prove nothing."""
+"""NetworkPolicies are enforced: allowed connections work, others do not. A silent peer proves nothing."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,7 +28,7 @@ CALLERS = {
 
 @pytest.fixture(scope="module")
 def metadata():
-    """What a cloud's nodes have at this address."""
+    """Metadata service of a cloud's nodes."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):

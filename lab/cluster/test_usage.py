@@ -12,7 +12,7 @@ import pytest
 from tests.support.repository import ROOT
 
 CLIENTS = {"put", "get"}
-"""What clients under load ask. Who waits until a table is known everywhere asks to delete."""
+"""Operations of clients under load. Waiting until a table is known everywhere uses deletes."""
 
 SECONDS = 150.0
 """A series shows 0 in its first minute, and is scraped every 15 s."""

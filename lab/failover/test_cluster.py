@@ -113,7 +113,7 @@ async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_m
         assert store.clock_lead_seconds is not None
 
 
-async def test_a_node_that_a_slot_is_on_its_way_to_is_told_the_script(cluster, store, half_moved):
+async def test_the_script_is_loaded_into_a_node_that_imports_a_slot(cluster, store, half_moved):
     tag, move = half_moved
     for node in cluster.nodes:
         node.command("SCRIPT", "FLUSH")
@@ -122,7 +122,7 @@ async def test_a_node_that_a_slot_is_on_its_way_to_is_told_the_script(cluster, s
     assert move.target.command("KEYS", _name_of_counter(tag)) == [_name_of_counter(tag)]
 
 
-async def test_a_node_that_a_slot_moved_to_is_told_the_script(cluster, store):
+async def test_the_script_is_loaded_into_the_new_node_of_a_slot(cluster, store):
     tag = token_hex(4)
     slot = cluster.slot_of(_name_of_counter(tag))
     assert (await store.counters.charge(tag, 2, 60_000)).admitted

@@ -1,4 +1,4 @@
-"""How a store finds the nodes of a cluster, and what it says when there is none to find."""
+"""A store finds the nodes of a cluster, and gives a reason if there are none."""
 
 import asyncio
 import logging
@@ -153,7 +153,7 @@ async def test_a_store_without_its_cluster_is_ready_soon_after_the_cluster_is(op
 
 
 async def _refusal_of(store):
-    """What a call says, once the store has seen whom it talks to; each says it in time."""
+    """Reason of a failed call once the store has seen its servers; each fails in time."""
     for _ in range(3):
         watch = Stopwatch()
         fault = await fault_of(store.entries.get(TABLE, "k"))

@@ -104,7 +104,7 @@ def _has_failed_over(sentinels, master):
 
 
 async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sentinels, master):
-    """By hand, so that sentinels still name it: what it holds from then on may be older than what was put."""
+    """Demotes it by hand, so that sentinels still name it: its data may be older than what was put."""
     heir = next(server for server in sentinels.servers if server is not master)
     async with opened_redis(sentinels.url) as store:
         await store.entries.put(TABLE, "k", Entry(b"1", None))
@@ -156,7 +156,7 @@ async def test_without_sentinels_an_established_connection_serves_on_and_a_new_o
 
 
 async def _refusal_of_a_new_store(url):
-    """What it says once it has given up the first attempt to connect."""
+    """Returns its reason after the first failed attempt to connect."""
     store = await open_backend(RedisSettings(url=url), SystemClock())
     try:
         await asyncio.sleep(DEADLINE_SECONDS)
@@ -168,7 +168,7 @@ async def _refusal_of_a_new_store(url):
 
 
 async def test_a_master_that_is_cut_off_from_all_but_one_connection_is_left_once_it_is_replaced():
-    """It shuts out sentinels and replicas, and goes on serving whoever is connected as another user."""
+    """It shuts out sentinels and replicas, and still serves connections of other users."""
     with Sentinels() as region:
         servers, login = region.servers, (USER, PASSWORD)
         for server in servers:
@@ -224,7 +224,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_a_server_that_is_no_sentinel_is_told_so(sentinels, master):
+async def test_a_server_that_is_no_sentinel_is_named_as_such(sentinels, master):
     url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
     store = await open_backend(RedisSettings(url=url), SystemClock())
     fault = await fault_of(store.entries.get(TABLE, "k"))

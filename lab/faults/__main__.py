@@ -1,4 +1,4 @@
-"""Run every proof, the long ones too, and end in one table: `python -m lab.faults [words]`.
+"""Runs every proof, including the long ones, and prints one table: `python -m lab.faults [words]`.
 
 The words choose promises.
 """

@@ -44,8 +44,8 @@ async def _hear_nothing(self):
 
 
 async def _never_admit_a_gap(self, position):
-    told = await _changes(self, position)
-    return type(told)(told.names, told.position, is_complete=position is not None)
+    feed = await _changes(self, position)
+    return type(feed)(feed.names, feed.position, is_complete=position is not None)
 
 
 def _trust_a_silent_feed(self, cached):
@@ -126,7 +126,7 @@ def _overtake_no_lookup(self, environment):
 
 
 def _keep_bindings(self, environment):
-    """What was changed here stays in use."""
+    """Keeps using the changed value."""
 
 
 BROKEN = {
@@ -136,7 +136,7 @@ BROKEN = {
     "a swap replaces whatever is there": (StoreRecords, "swap", _swap_whatever_is_there),
     "announcements are dropped": (FeedFollower, "follow", _hear_nothing),
     "a feed that was cut short is taken for complete": (StoreRecords, "changes", _never_admit_a_gap),
-    "what another server tells is taken for complete": (StoreRecords, "changes", _believe_any_server),
+    "the feed of another server is taken for complete": (StoreRecords, "changes", _believe_any_server),
     "missing numbers are not waited for": (Position, "behind", _miss_nothing),
     "a lost announcement is not doubted": (Position, "brings_doubt", _doubt_nothing),
     "what a feed lost outlives an outage": (Freshness, "usable_during_outage", _outlive_a_gap),
@@ -156,7 +156,7 @@ BROKEN = {
 SHOWN_BY = {
     "a lost reply counts as a refusal": 248,
     "a feed that was cut short is taken for complete": 8,
-    "what another server tells is taken for complete": 28,
+    "the feed of another server is taken for complete": 28,
     "missing numbers are not waited for": 63,
     "a lost announcement is not doubted": 199,
     "what a feed lost outlives an outage": 12,

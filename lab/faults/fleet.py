@@ -14,7 +14,7 @@ from tests.support.process import GatewayProcess
 from tests.support.replicas import log_of, until_ready
 
 LONGEST_LAG_SECONDS = 2.0
-"""Of a replica's event loop, on a machine with much else to do."""
+"""Longest delay of a replica's event loop, on a busy machine."""
 
 UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000_000}}
 

@@ -17,7 +17,7 @@ from tests.support.wire import WireReply, signed_call
 
 @dataclass
 class Flood:
-    """What came back: statuses, codes of what was not 200, every Retry-After, and how long each took."""
+    """Responses: statuses, codes of those that were not 200, every Retry-After, and durations."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     codes: Counter[str | None] = field(default_factory=Counter)

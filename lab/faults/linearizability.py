@@ -45,7 +45,7 @@ class _State:
 
 
 def first_violation(history: Sequence[Operation]) -> Operation | None:
-    """None if an order exists; else the earliest answered operation that no order gets past."""
+    """Returns the earliest answered operation that fits into no order, or None if an order exists."""
     search = _Search(history)
     return None if search.finds_an_order() else search.answered[search.furthest]
 
@@ -75,7 +75,7 @@ class _Search:
         return False
 
     def _candidates(self, state: _State) -> list[int]:
-        """Which answered operations may be next: nothing that is left returned before they were invoked."""
+        """Returns the answered operations that may be next: those invoked before any other returned."""
         candidates, bound = [], NEVER
         for place in range(state.done, len(self.answered)):
             operation = self.answered[place]

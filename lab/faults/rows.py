@@ -1,4 +1,4 @@
-"""What `make faults` proves: one row per promise, with the tests that prove it, wherever they live."""
+"""Promises that `make faults` proves: one row for each, with its tests, in any folder."""
 
 from dataclasses import dataclass
 

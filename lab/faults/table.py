@@ -54,7 +54,7 @@ class Table:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Fixtures show something, too, when they end."""
+        """Includes evidence that fixtures note when they end."""
         try:
             return (yield)
         finally:

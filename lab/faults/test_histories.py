@@ -1,4 +1,4 @@
-"""What clients of two replicas see of a key could have happened in some order, whatever breaks meanwhile.
+"""Histories of a key that clients of two replicas see are linearizable, whatever breaks meanwhile.
 
 A refused or unanswered write may apply at any later time or never; everything else is as it was answered.
 """

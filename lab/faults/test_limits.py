@@ -41,7 +41,7 @@ def on(server: RedisServer, prefix: str) -> dict:
 
 
 def charges_of(server: RedisServer) -> int:
-    """How many scripts Redis has run since it started."""
+    """Returns the number of scripts that Redis has run since it started."""
     lines = server.command("INFO", "commandstats").decode().splitlines()
     counted = [line for line in lines if line.startswith(("cmdstat_evalsha:", "cmdstat_eval:"))]
     return sum(int(line.partition("calls=")[2].partition(",")[0]) for line in counted)
@@ -57,7 +57,7 @@ async def test_two_replicas_admit_exactly_the_limit_over_tables_and_operations(s
 
 
 @pytest.mark.heavy
-async def test_who_waits_as_long_as_told_is_admitted_by_every_replica(server, tmp_path):
+async def test_a_client_that_waits_as_long_as_retry_after_is_admitted_by_every_replica(server, tmp_path):
     changes = racing("acme/shop/production", store=on(server, "wait"))
     async with Fleet(tmp_path, [changes] * 2, module=PATIENT) as fleet:
         seen = await flood(fleet.gateways, 1_200, tokens=tokens_of("acme/shop/production"))

@@ -90,7 +90,7 @@ def histories(draw) -> list[Operation]:
 
 
 def happened_in(order: tuple[Operation, ...]) -> bool:
-    """By the definition: real time is respected, and each read finds the last write."""
+    """Checks the definition: real time is respected, and each read returns the last write."""
     value, latest_invocation = MISSING, -math.inf
     for operation in order:
         if operation.returned < latest_invocation:

@@ -19,7 +19,7 @@ BROKEN = ("region: [", "no_such_section: 1\nregion: eu-central-1\n", "", "apps: 
 
 async def until_successful(gateway, expected: float) -> None:
     async with asyncio.timeout(10):
-        while (await gateway.metrics())[SUCCESSFUL] != expected:  # noqa: ASYNC110 - no event tells
+        while (await gateway.metrics())[SUCCESSFUL] != expected:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.05)
 
 

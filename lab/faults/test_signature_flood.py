@@ -45,7 +45,7 @@ async def test_a_flood_of_wrong_signatures_beside_good_traffic(tmp_path, seconds
 
 
 async def _flood(gateway, seconds: float, per_second: int) -> int:
-    """How many were refused; each must be."""
+    """Returns the number of refusals; every request must be refused."""
     good, gateway.signer = gateway.signer, Signer(secret_access_key="not the secret")
     wrong = signed_call(gateway, "put", json.dumps({"key": "k", "value": 1}).encode(), extra=())
     gateway.signer = good

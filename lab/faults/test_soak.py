@@ -25,7 +25,7 @@ MEGABYTE = 1_000_000
 
 
 class Soak:
-    """One region and what may break in it; each fault is mended before it returns."""
+    """One region and what may break in it; each fault is repaired before it returns."""
 
     def __init__(self, server: RedisServer, links: list[Link], fleet: Fleet) -> None:
         self._server, self._links, self._fleet = server, links, fleet

@@ -1,4 +1,4 @@
-"""What an operator would see of replicas under load: how soon they say that they live, memory, open files."""
+"""Replicas under load as an operator sees them: latency of the liveness probe, memory, open files."""
 
 import asyncio
 import time

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What each client says at first, what it says again and again (latin-1), and whether it reads."""
+    """First bytes of each client, repeated bytes (latin-1), and whether it reads."""
 
     opening: str = ""
     drip: str = ""
@@ -25,7 +25,7 @@ IDLE = Behaviour()
 
 @dataclass(frozen=True)
 class End:
-    """How the server got rid of them: after how long at most, and the different answers they got."""
+    """End of the clients by the server: the longest time it took, and the different answers."""
 
     longest_seconds: float
     statuses: list[str]

@@ -1,4 +1,4 @@
-"""How many files may be open at once."""
+"""Limit of open files."""
 
 import resource
 
@@ -6,7 +6,7 @@ _SPARE = 500
 
 
 def raise_file_limit() -> None:
-    """As far as the system allows; processes that are started later inherit it."""
+    """Raises the limit to the maximum of the system; processes that are started later inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -63,7 +63,7 @@ async def _drip(members: list[Member], drip: bytes) -> None:
 async def attack(
     host: str, port: int, size: int, opening: str, drip: str, *, reads: bool, pace_seconds: float
 ) -> None:
-    """Connect; say so; wait until all are closed; say what they were told."""
+    """Connects, reports it, waits until all connections are closed, and reports the answers."""
     began = time.monotonic()
     members = []
     for number in range(size):

@@ -19,7 +19,7 @@ MARGIN_SECONDS = 2.5
 """A second of it is what a connection lingers for after its last answer."""
 
 P99_SECONDS = 0.5
-"""Of good calls; five times as long as this process itself was kept from its work comes on top."""
+"""Bound of good calls, plus five times the seconds that this process waited for a processor."""
 MOST_MIB = 100
 GOOD = Habits(kept=6, fresh=2, every_seconds=0.05)
 

@@ -23,7 +23,7 @@ def warnings_of(process) -> list[dict]:
 
 
 async def attack(process) -> list[str]:
-    """What silent clients are told while probes go on; calls are served again at the end."""
+    """Returns the answers to silent clients while probes continue; calls are served again at the end."""
     async with Watch(process) as watch:
         async with Crowd(process.urls["data"], SIZE) as crowd:
             end = await crowd.end(within_seconds=15)

@@ -15,7 +15,7 @@ GOOD = Habits(kept=10, fresh=10, hesitant=20, every_seconds=0.1)
 ENOUGH = 1500
 MOST_FAILURES = 0.01
 P99_SECONDS = 0.1
-"""What this process and the gateway's were kept from their work comes on top, five times."""
+"""Bound, plus five times the seconds that this process and the gateway's waited for a processor."""
 
 HEAD_OF_55_BYTES = "POST /v1/put HTTP/1.1\r\nHost: xy\r\nContent-Length: 99\r\n\r\n"
 NOWHERE = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -1,4 +1,4 @@
-"""What a gateway's process holds, and whether it is alive, while it is under attack."""
+"""Resources and liveness of a gateway's process under attack."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from tests.support.process import GatewayProcess
 
 @dataclass
 class Watch:
-    """What a gateway's process holds over time, and how its liveness probe fares, while the block runs."""
+    """Records the resources of a gateway's process and its liveness probe while the block runs."""
 
     process: GatewayProcess
     most_kib: int = 0

@@ -1,4 +1,4 @@
-"""python -m lab.reclaiming [keys] [pairs]: how late calls are beside a walk, and without one.
+"""python -m lab.reclaiming [keys] [pairs]: latency of calls beside a purge, and without one.
 
 Two replicas on one Redis. The walk is that of one of them, which is called while it walks; then it is
 stopped, and the other one is called. Such windows follow each other, so that whatever else the machine does
@@ -51,7 +51,7 @@ async def measure(keys: int, pairs: int) -> list[Window]:
 
 
 async def _by_lease(gateways: list[Gateway]) -> list[Gateway]:
-    """Who walks, and who does not."""
+    """Returns the gateway that purges, and the other one."""
     while True:
         scanned = [(await reclaimed(each))[0] for each in gateways]
         if any(scanned):

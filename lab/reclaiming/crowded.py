@@ -64,7 +64,7 @@ async def reclaimed(gateway: Gateway) -> tuple[float, float]:
 
 
 async def latencies(gateway: Gateway, seconds: float, callers: int = 2) -> list[float]:
-    """Of puts and gets, in seconds, each caller with a pause between its calls."""
+    """Returns latencies of puts and gets in seconds; each caller pauses between its calls."""
     ends_at = time.perf_counter() + seconds
     found: list[float] = []
 

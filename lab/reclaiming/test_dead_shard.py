@@ -62,7 +62,7 @@ def _is_missed(name, witness) -> bool:
 
 
 async def _purged(store) -> list[bool]:
-    """Of each intent."""
+    """Attempts of each intent."""
     intents = await store.records.page("reclaim/", after="", limit=10)
     return [b'"is_purged":true' in record.document for _, record in intents]
 

@@ -59,7 +59,7 @@ FAULTS = [
     ("the role may not do this (AccessDeniedException)", refusal("AccessDeniedException")),
     ("there is no such table (ResourceNotFoundException)", refusal("ResourceNotFoundException")),
 ]
-"""By what the log has to say of them."""
+"""Faults by their reason in the log."""
 
 
 def settings_for(endpoint_url: str, **changes) -> dict:

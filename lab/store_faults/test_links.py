@@ -81,17 +81,17 @@ async def test_a_link_that_fails_under_load(fleet, link, fault):
         await asyncio.sleep(1.2)
         began = time.monotonic()
         await fault(link)
-        mended = time.monotonic()
+        repaired = time.monotonic()
         await until_served(load)
     await check_all(load)
     assert_right_and_in_time(load)
     is_felt = fault in (fall_silent, narrow, slow_down)  # a lost connection may lose nothing
     assert not is_felt or any(answer.status == 503 for answer in load.since(began - 0.3))
-    assert first_success(load.since(mended)) < mended + BACK_SECONDS + load.held_up
+    assert first_success(load.since(repaired)) < repaired + BACK_SECONDS + load.held_up
 
 
 async def test_a_bit_that_flips_where_a_reply_begins_ends_the_connection(fleet, link):
-    """Redis has no checksums: what is still a well-formed reply cannot be told from a good one."""
+    """Redis has no checksums: a damaged reply that is still well-formed looks like a good one."""
     gateway = fleet.gateways[0]
     assert (await gateway.put("k", 1)).status == 200
     link.flip_bits()
@@ -99,7 +99,7 @@ async def test_a_bit_that_flips_where_a_reply_begins_ends_the_connection(fleet, 
     assert {reply.error for reply in replies if reply.status == 503} <= CODES
     assert {reply.json["value"] for reply in replies if reply.status == 200} <= {1}
     async with asyncio.timeout(BACK_SECONDS + 1):
-        while (await gateway.get("k")).status != 200:  # noqa: ASYNC110 - no event tells
+        while (await gateway.get("k")).status != 200:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.02)
 
 

@@ -1,1 +1,1 @@
-"""What the time of a refusal tells of a secret: measured by `python -m lab.timing`, and tested."""
+"""Timing of refusals, which must not depend on a secret: measured by `python -m lab.timing`, and tested."""

@@ -32,7 +32,7 @@ class Comparison:
     control_t: float
 
     @property
-    def tells(self) -> bool:
+    def differs(self) -> bool:
         """Beyond what a finding is, and beyond what the control shows to be noise."""
         return abs(self.t) > max(FINDING_T, 3 * abs(self.control_t))
 

@@ -1,4 +1,4 @@
-"""Who imports whom among our own modules, read from their source."""
+"""Imports between our own modules, read from their source."""
 
 import ast
 import configparser
@@ -14,7 +14,7 @@ Arrow = tuple[str, str]
 
 @cache
 def modules() -> dict[str, Path]:
-    """Files by the names they are imported by."""
+    """Returns files by module name."""
     files = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
@@ -29,7 +29,7 @@ def tree(file: Path) -> ast.Module:
 
 @cache
 def arrows() -> set[Arrow]:
-    """Importing and imported module, for all imports between our own."""
+    """Returns pairs of importing and imported module."""
     return {
         (module, imported)
         for module, file in modules().items()
@@ -49,7 +49,7 @@ def _imports(file: Path) -> Iterator[str]:
 
 
 def circles() -> int:
-    """Groups of modules each of which is reached from each other one."""
+    """Counts groups of modules that all reach each other."""
     reached = {module: _reached_from(module) for module in modules()}
     groups = {
         frozenset(other for other in reached[module] if module in reached[other])
@@ -86,7 +86,7 @@ def _room(module: str, package: str) -> str:
 
 
 def arrows_up() -> int:
-    """From a lower floor to a higher one, or between rooms of one floor, by the contract in setup.cfg."""
+    """Counts imports to a higher floor, or between rooms of one floor, by the contract in setup.cfg."""
     contracts = configparser.ConfigParser()
     contracts.read(ROOT / "setup.cfg")
     layers = contracts["importlinter:contract:floors"]["layers"].split("\n")

@@ -34,7 +34,7 @@ def pins() -> list[Pin]:
 
 
 def requirements() -> list[Requirement]:
-    """What the project needs to run, and to trace."""
+    """Requirements of the gateway, including those for traces."""
     settings = ConfigParser()
     settings.read(ROOT / "setup.cfg")
     needed = settings["options"]["install_requires"] + settings["options.extras_require"]["otel"]

@@ -1,4 +1,4 @@
-"""What the README lets people paste works: against a gateway on the example configuration, from a shell."""
+"""Commands of the README work as pasted: against a gateway on the example configuration, from a shell."""
 
 import json
 import re

@@ -12,7 +12,7 @@ from tests.support.repository import ROOT
 PAGE = (ROOT / "docs" / "refusals.md").read_text()
 SOURCES = "\n".join(file.read_text() for file in (ROOT / "gateway").rglob("*.py"))
 FIELDS = {("unknown_parameter", 422), ("role_not_approved", 422)}
-"""Of the control plane, beside those that the page has as `invalid_…`."""
+"""Codes of the control plane, except those that the page lists as `invalid_…`."""
 
 ELSEWHERE = {
     "the body did not arrive in time, at most 10 s",
@@ -21,7 +21,7 @@ ELSEWHERE = {
     "limit of the table, 60 per minute",
     "limit of the app environment, 600 per minute",
 }
-"""Of the same form as those that the mistakes meet, or met where addresses and deadlines are tested."""
+"""Codes of the same form as other mistakes, or tested with addresses and deadlines."""
 
 
 KINDS = sorted(all_refusals() - {InvalidField}, key=lambda kind: kind.__name__)

@@ -121,7 +121,7 @@ async def _change(here: Gateway, feed: "_Feed", app: ManagedApp, kind: str, held
 
 
 class _Feed:
-    """How often the feed of a gateway was answered; who asks at the same time shares a scrape."""
+    """Returns the number of answered polls of a gateway's feed; simultaneous callers share a scrape."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -130,7 +130,7 @@ class _Feed:
         self._answers = 0.0
 
     async def answers(self) -> float:
-        """By a scrape that begins after the call."""
+        """Returns the figure of a scrape that begins after the call."""
         begun = self._scrapes
         async with self._turn:
             if begun == self._scrapes:

@@ -44,7 +44,7 @@ def audit_lines() -> Iterator[AuditLines]:
 
 
 def faults_of(line: Any) -> list[str]:
-    """What the schema says against a line."""
+    """Returns the schema's objections to a line."""
     return [f"{fault.instance_path}: {fault.message}" for fault in _VALIDATOR.iter_errors(line)]
 
 

@@ -1,4 +1,4 @@
-"""What this machine cannot show."""
+"""Tests that this machine cannot run."""
 
 import os
 from typing import NoReturn

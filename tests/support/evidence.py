@@ -1,4 +1,4 @@
-"""What the running test has to show for itself: its load and its faults; `make faults` adds them up."""
+"""Evidence of the running test: its load and its faults, which `make faults` adds up."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ class Evidence:
     answered: int = 0
     """Requests that got an answer, whatever it said."""
     refused: int = 0
-    """Of these, with 503."""
+    """Answers with 503."""
     limited: int = 0
-    """Of these, with 429."""
+    """Answers with 429."""
     unanswered: int = 0
     """The connection ended first: the replica was killed, or the link was cut."""
     wrong: int = 0
@@ -67,7 +67,7 @@ def note_statuses(statuses: Counter[int], **numbers: Any) -> None:
 
 
 def take() -> Evidence:
-    """What was noted since the last time."""
+    """Returns the evidence since the last call."""
     global _current
     taken, _current = _current, Evidence()
     return taken

@@ -1,4 +1,4 @@
-"""How long the event loop was held: by what ran on it, and by whoever kept the interpreter from it."""
+"""Holds of the event loop: by its own callbacks, and by other threads that kept the interpreter."""
 
 import asyncio
 import time

@@ -23,11 +23,11 @@ class Link:
         self.port = 0
         self.reply_delay = 0.0
         self.bytes_per_second: int | None = None
-        """How fast replies pass; None: at once."""
+        """Rate of replies; None for no limit."""
         self.replies_left: int | None = None
         """Bytes of replies that still pass before the connection is closed; None: all do."""
         self.swallow_reply_to: Callable[[bytes], bool] | None = None
-        """What the next such request is answered is swallowed, and its connection is reset."""
+        """Swallows the reply to the next matching request, and resets its connection."""
         self.flips_left = 0
         """Pieces of replies that still come with one bit wrong."""
         self._server_port = server_port
@@ -42,7 +42,7 @@ class Link:
         return len(self._clients)
 
     def hold(self) -> None:
-        """Nothing passes any more, and nobody is told."""
+        """Drops everything silently."""
         note_fault("link silent")
         self._open.clear()
 

@@ -33,7 +33,7 @@ async def client_of(process: GatewayProcess) -> AsyncIterator[Gateway]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one call; status 0 if the connection ended without an answer."""
+    """Outcome of one call; status 0 if the connection ended without an answer."""
 
     operation: str
     status: int

@@ -1,4 +1,4 @@
-"""What calls on a connection come to."""
+"""Outcomes of calls on a connection."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -19,7 +19,7 @@ def reasons(results: list) -> set[str]:
 
 
 async def fault_of(call: Awaitable) -> BackendError | None:
-    """How a call of a store failed, if it did."""
+    """Returns the failure of a store call, if it failed."""
     try:
         await call
     except BackendError as fault:

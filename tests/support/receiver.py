@@ -42,7 +42,7 @@ class Receiver:
 
     @property
     def spans(self) -> list[Span]:
-        """What was accepted, in the order of arrival."""
+        """Accepted spans in the order of arrival."""
         return [span for part in self._parts() for scope in part.scope_spans for span in scope.spans]
 
     @property

@@ -7,7 +7,7 @@ from gateway.domain.errors import Refusal
 
 
 def all_refusals(base: type[Refusal] = Refusal) -> set[type[Refusal]]:
-    """Returns `base` and its descendants, as far as they have a code."""
+    """Returns `base` and its descendants, if they have a code."""
     below = {kind for child in base.__subclasses__() for kind in all_refusals(child)}
     return below | ({base} if hasattr(base, "code") else set())
 

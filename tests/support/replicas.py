@@ -54,7 +54,7 @@ async def clients_of(processes: list[GatewayProcess]) -> AsyncIterator[list[Gate
 
 async def until_ready(gateway: Gateway, seconds: float = PATIENCE_SECONDS) -> None:
     async with asyncio.timeout(seconds):
-        while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
+        while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.02)
 
 
@@ -68,6 +68,6 @@ async def new_table(gateway: Gateway, name: str, app: str = "blog") -> str:
 
 
 def log_of(process: GatewayProcess, logger: str) -> list[dict[str, Any]]:
-    """What a gateway has logged under this name so far."""
+    """Returns the lines that a gateway has logged under this name so far."""
     lines = [json.loads(line) for line in process.log.read_text().splitlines()]
     return [line for line in lines if line["logger"] == logger]

@@ -1,4 +1,4 @@
-"""What a Prometheus server would read from a gateway."""
+"""Scrapes of a gateway as Prometheus makes them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -66,7 +66,7 @@ def use_everything(usage: Usage, number: int) -> None:
 
 
 async def eventually(condition: Callable[[], Awaitable[Any]]) -> Any:
-    """What `condition` returns once that is true."""
+    """Returns the first true result of `condition`."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             if value := await condition():

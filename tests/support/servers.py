@@ -16,7 +16,7 @@ from tests.support.stopwatch import PATIENCE_SECONDS
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait for something that no event tells of."""
+    """Polls for a condition that no event signals."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -50,14 +50,14 @@ class ServerProcess(abc.ABC):
 
     @abc.abstractmethod
     def _invocation(self) -> Sequence[str]:
-        """What listens on `self.port`; it runs in `self.directory`."""
+        """Command of the server that listens on `self.port`; it runs in `self.directory`."""
 
     @abc.abstractmethod
     def _answers(self) -> bool:
         """Whether the server is there, and is this one."""
 
     def _environment(self) -> Mapping[str, str] | None:
-        """None: the tests' own."""
+        """Environment of the server; None for that of the tests."""
         return None
 
     def _take_port(self) -> None:
@@ -102,7 +102,7 @@ class ServerProcess(abc.ABC):
         self._has_answered = True
 
     def kill(self) -> None:
-        """SIGKILL, which ends a stopped process too."""
+        """Sends SIGKILL, which also ends a stopped process."""
         if self._process is not None:
             if not self._is_closing:
                 note_fault(f"{self.name} killed")

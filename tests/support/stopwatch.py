@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 PATIENCE_SECONDS = 60.0
-"""How long a test waits for what has to come, where how soon it comes is not what it is about."""
+"""Seconds that a test waits for an expected event if its speed is not the subject."""
 
 
 class Stopwatch:
@@ -41,7 +41,7 @@ def _queued_seconds(queue: Path) -> float:
 
 TICK_SECONDS = 0.005
 _TICKS_PER_LIST = 20
-"""Which processes there are is looked up less often than how they fare."""
+"""The list of processes is read less often than their figures."""
 _MOMENT_SECONDS = 0.5
 """Longer than a call takes whose deadline passes."""
 
@@ -93,7 +93,7 @@ class HeldUp:
 
 
 def _children() -> list[str]:
-    """Of all threads of this process: a child belongs to the one that started it."""
+    """Children of all threads of this process: a child belongs to the thread that started it."""
     try:
         return [
             pid

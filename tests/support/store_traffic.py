@@ -15,7 +15,7 @@ from tests.support.stopwatch import PATIENCE_SECONDS, HeldUp
 TABLE = Keyspace("tbl_traffic")
 PAUSE_SECONDS = 0.005
 DEADLINE_SECONDS = 0.25
-"""Of calls, if a test does not set another."""
+"""Duration of calls, if a test does not set another."""
 _SLACK_SECONDS = 0.05
 
 

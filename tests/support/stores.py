@@ -8,9 +8,9 @@ from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedR
 
 
 class Faults:
-    """What goes wrong now: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait.
+    """Current faults: operations in `fail` ("*": all) raise; while `gate` is not set, calls wait.
 
-    What is about a subject in `refuse` raises, too; the next swap of a record in `lose` is done and raises.
+    Calls about a subject in `refuse` also raise; the next swap of a record in `lose` is done and raises.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ BATCH = 8
 
 @dataclass(frozen=True)
 class Habits:
-    """How many clients there are of each habit, and how often each begins a turn, in seconds."""
+    """Number of clients of each kind, and the seconds between their turns."""
 
     kept: int = 0
     """Call again on the same connection, until an answer says that it closes."""

@@ -104,7 +104,7 @@ async def send_one(gateway, data: bytes, seconds: float = PATIENCE_SECONDS) -> W
 
 
 async def until(condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait for something that no event tells of."""
+    """Polls for a condition that no event signals."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition may be the kernel's
             await asyncio.sleep(0.001)

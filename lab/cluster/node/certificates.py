@@ -1,4 +1,4 @@
-"""Who is who in the cluster: an authority, certificates and tokens; all made for one run."""
+"""Identities of the cluster: an authority, certificates and tokens, all made for one run."""
 
 import secrets
 from pathlib import Path
@@ -21,7 +21,7 @@ USERS = {
     "kube-scheduler": ("system:kube-scheduler", ""),
     "kubelet": ("system:node:node", "system:nodes"),
 }
-"""Who uses each kubeconfig, and their groups."""
+"""User and groups of each kubeconfig."""
 
 _SERVERS = {
     "apiserver": ("kubernetes.default.svc", FIRST_SERVICE, NODE_ADDRESS, "127.0.0.1"),
@@ -61,7 +61,7 @@ def _write(certificate: trustme.LeafCert, folder: Path, name: str) -> None:
 
 
 def _write_account_keys(folder: Path) -> None:
-    """What signs and verifies the tokens of service accounts."""
+    """Key that signs and verifies the tokens of service accounts."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     (folder / "accounts.key").write_bytes(
         key.private_bytes(

@@ -1,4 +1,4 @@
-"""Tells Prometheus of the pods, as it would find them itself: Debian's is built without Kubernetes.
+"""Lists the pods for Prometheus, as it would find them itself: Debian's is built without Kubernetes.
 
 A process: `python -m lab.cluster.node.discovery KUBECONFIG`. One target for each port of each container.
 """

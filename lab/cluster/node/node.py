@@ -52,7 +52,7 @@ class Node:
             self.kubectl("rollout", "status", *place, "--timeout=120s")
 
     def load(self, archive: Path, *names: str) -> None:
-        """Import an image, under further names, too."""
+        """Imports an image, also under further names."""
         self._ctr("import", str(archive))
         for name in names:
             self.name(_name_in(archive), name)
@@ -61,7 +61,7 @@ class Node:
         self._ctr("tag", "--force", image, name)
 
     def digest(self, image: str) -> str:
-        """Of its manifest, as a registry would tell it."""
+        """Digest of the manifest, as a registry would state it."""
         for line in self._ctr("ls", f"name=={image}").splitlines()[1:]:
             return line.split()[2]
         raise LookupError(image)
@@ -105,6 +105,6 @@ class Node:
 
 
 def _name_in(archive: Path) -> str:
-    """What an archive calls its image."""
+    """Returns the name of the image in an archive."""
     index = run("tar", "--extract", "--to-stdout", "--file", archive, "index.json")
     return index.partition('org.opencontainers.image.ref.name":"')[2].partition('"')[0]

@@ -22,7 +22,7 @@ _ESTABLISHED = "-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN"
 
 @dataclass(frozen=True)
 class World:
-    """What policies are about."""
+    """Objects that policies refer to."""
 
     policies: Sequence[Mapping[str, Any]]
     pods: Sequence[Mapping[str, Any]]
@@ -91,7 +91,7 @@ def _peers(
 
 
 def _networks(cidr: str, **but: Sequence[str]) -> Iterator[str]:
-    """What is left of a network without others; pods have IPv4 addresses alone."""
+    """Returns a network without the others; pods have IPv4 addresses only."""
     left = [ipaddress.ip_network(cidr)]
     if left[0].version == 6:
         return

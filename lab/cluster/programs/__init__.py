@@ -38,7 +38,7 @@ def programs(cache: Path) -> Path:
 
 
 def _key() -> str:
-    """Of what the programs are made of: another Go makes other programs."""
+    """Digest of the sources and the version of Go."""
     digest = hashlib.sha256(_go("env", "GOVERSION").encode())
     for file in sorted(SOURCES.rglob("*")):
         if file.suffix in {".go", ".mod", ".sum", ".py"}:

@@ -39,7 +39,7 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def schema_of_configuration() -> Schema:
-    """Of `config`: `listen` has only what the chart leaves to it, and what it computes with are numbers."""
+    """Returns the schema of `config`: `listen` without values of the chart, and numbers where it computes."""
     schema = _of(Settings)
     keys = schema["properties"]
     listen = keys["listen"]["properties"]
@@ -69,7 +69,7 @@ def _of(kind: Any, name: str = "") -> Schema:
 
 
 def _of_one_of(kinds: list[Any], name: str) -> Schema:
-    """By tag, or by shape: no `anyOf`, whose mistakes nobody can read."""
+    """Distinguishes by tag or by shape: the mistakes of an `anyOf` are unreadable."""
     if len(kinds) == 1:
         return _of_kind(kinds[0], name)
     if all(_is_section(each) for each in kinds):

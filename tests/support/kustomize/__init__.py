@@ -27,7 +27,7 @@ def kustomize() -> tuple[str, ...]:
 
 
 def _has_a_current_kustomize(kubectl: str) -> bool:
-    """The one of kubectl 1.20 and older, which knows no components, is not among what the version tells."""
+    """The one of kubectl 1.20 and older, which knows no components, is not in the output of the version."""
     done = subprocess.run([kubectl, "version", "--client"], capture_output=True, text=True, check=False)
     return "kustomize" in done.stdout.lower()
 

@@ -15,7 +15,7 @@ FOLDER = Path(sysconfig.get_path("data")) / "schemas"
 
 
 def faults_of(resource: dict[str, Any]) -> list[str]:
-    """What an API server would refuse in a custom resource, and unknown fields; not by rules in CEL."""
+    """Returns objections of an API server to a custom resource, and unknown fields; without rules in CEL."""
     version = resource["apiVersion"].rpartition("/")[2]
     definition = yaml.safe_load(_text(f"{resource['kind']}.yaml"))
     versions = {each["name"]: each for each in definition["spec"]["versions"] if each["served"]}
@@ -34,7 +34,7 @@ def defaults_added_to(resource: dict[str, Any]) -> list[str]:
 
 
 def compose_faults_of(document: dict[str, Any]) -> list[str]:
-    """What Compose would refuse."""
+    """Returns the objections of Compose."""
     return list(_faults(document, json.loads(_text("compose.json"))))
 
 

@@ -18,7 +18,7 @@ echo "fetching the schemas of custom resources and of Compose for the tests"
 mkdir "$work/new"
 while read -r module file name; do
     env GOPATH="$work/path" GOCACHE="$work/cache" GOFLAGS=-modcacherw "$go" mod download -json "$module" \
-        >"$work/module" 2>"$work/log" || unavailable "$module cannot be had"
+        >"$work/module" 2>"$work/log" || unavailable "$module is not available"
     folder=$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' "$work/module")
     cp "$folder/$file" "$work/new/$name"
 done <"$support/schemas/files.txt"
