@@ -1,18 +1,17 @@
 """Stores behind three small ports, one adapter each. No adapter knows HTTP, apps, tokens or metrics.
 
-interface   the ports, and the values they exchange
-errors      what a store may raise
+interface   the ports and the values that they exchange
+errors      the errors that a store may raise
 clock       wall time and monotonic time
 breaker     the circuit breaker
-background  loops beside the calls
+background  steps repeated in the background
 paging      all records of a prefix, page by page
 settings    the settings of each store
 memory      in this process
 redis       Redis: one server, Sentinel or Cluster
 dynamodb    one DynamoDB table
 
-`open_backend` is the one place that names the adapters: a new one adds an arm here, and its settings to
-`settings`.
+`open_backend` alone names the adapters: a new one adds an arm here, and its settings to `settings`.
 """
 
 from typing import assert_never
@@ -25,10 +24,10 @@ __all__ = ["open_backend"]
 
 
 async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
-    """Build the adapter that `settings` choose. It need not be reachable yet: see `Backend.ping`."""
+    """Builds the adapter for `settings`. The store need not be reachable yet: see `Backend.ping`."""
     match settings:
         case MemorySettings():
-            from backends.memory.backend import MemoryBackend  # noqa: PLC0415 - a driver is loaded only if it is chosen
+            from backends.memory.backend import MemoryBackend  # noqa: PLC0415 - loads only the chosen driver
 
             return MemoryBackend(settings, clock)
         case RedisSettings():

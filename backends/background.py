@@ -1,4 +1,4 @@
-"""Background work: a step that is repeated beside the calls until it is closed."""
+"""Background work: a step that is repeated until it is closed."""
 
 import asyncio
 import random
@@ -11,18 +11,18 @@ OnError = Callable[[Exception], None]
 
 
 def jittered(seconds: float) -> float:
-    """Half of `seconds` to all of it, so that replicas that failed together do not return together."""
+    """Returns between half of `seconds` and all of it, so replicas that failed together retry apart."""
     return seconds * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
 
 class Background:
-    """Runs `step`, rests, and runs it again, from now until `close`.
+    """Runs `step`, rests, and runs it again, from construction until `close`.
 
-    A rest is `cooldown()` seconds, which nothing shortens, and then `pause()` seconds, which `wake` ends
-    (None: only `wake` does). Both are asked after each step. So a burst of wakes costs one step.
+    A rest is `cooldown()` seconds, which nothing shortens, then `pause()` seconds, which `wake` ends early
+    (None: only `wake` ends it). Both are called after each step. A burst of wakes costs one step.
 
-    An exception of a step goes to `on_error` and ends that step alone: a loop that died silently would
-    leave a replica that serves and no longer maintains itself.
+    An exception ends its step alone and goes to `on_error`: a loop that died silently would leave a replica
+    that serves and no longer maintains itself.
     """
 
     def __init__(self, step: Step, pause: Pause, on_error: OnError, cooldown: Seconds = lambda: 0.0) -> None:
@@ -34,11 +34,11 @@ class Background:
         self._task = asyncio.create_task(self._run())
 
     def wake(self) -> None:
-        """End the pause, or skip the one that comes next if a step is running: it may have been too early."""
+        """Ends the pause; during a step, skips the next one: the step may have read its input too early."""
         self._woken.set()
 
     async def close(self) -> None:
-        """Cancel what is running and wait for its end; may be repeated."""
+        """Cancels the loop and waits for its end; may be repeated."""
         self._task.cancel()
         await asyncio.wait([self._task])
 

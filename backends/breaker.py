@@ -1,4 +1,4 @@
-"""Circuit breaker: opens after five consecutive failures; lets one probe through per second (D124)."""
+"""Circuit breaker: opens after five consecutive failures, then admits one probe per second (D124)."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,10 @@ PROBE_EVERY_MS = 1000
 class Breaker:
     """The circuit breaker of one server. `now_ms` is a monotonic clock.
 
-    While it is open, calls fail in microseconds instead of at their deadline, and a server that recovers is
-    not met by all of them at once. Any success closes it, whether of a probe or of a call that was in flight
-    when it opened. A probe whose outcome is never reported (its caller was cancelled) blocks nothing: the
-    next is due a second after it, whatever became of it.
+    While it is open, calls fail in microseconds instead of at their deadline, and a recovering server does
+    not get all of them together. Any success closes it, of a probe or of a call that was in flight when it
+    opened. A probe whose outcome is never reported (its caller was cancelled) blocks nothing: the next probe
+    is due a second later in any case.
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
@@ -35,12 +35,12 @@ class Breaker:
         self._next_probe_ms = now_ms + PROBE_EVERY_MS
 
     def succeeded(self) -> None:
-        """The store answered: closes the breaker."""
+        """Closes the breaker: the server answered."""
         self._failures = 0
         self.is_open = False
 
     def failed(self, error: BackendError) -> None:
-        """The store did not answer, or answered that it cannot serve."""
+        """Counts a failure: the server did not answer, or answered that it cannot serve."""
         self._failures += 1
         self._last_reason = str(error)
         if self._failures == FAILURES_TO_OPEN:  # failures of calls in flight do not postpone the probe

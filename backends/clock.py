@@ -1,4 +1,4 @@
-"""The two clocks that stores and policies are given; nothing below `gateway.app` reads time by itself."""
+"""The clocks that stores and policies are given; nothing below `gateway.app` reads the time itself."""
 
 import time
 from typing import Protocol
@@ -8,11 +8,11 @@ class Clock(Protocol):
     """Wall time for what clients see (expiry, signatures), monotonic time for everything else."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since 1970-01-01T00:00:00Z; may jump."""
+        """Returns milliseconds since 1970-01-01T00:00:00Z; may jump."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary start; never jumps."""
+        """Returns milliseconds since an arbitrary start; never jumps."""
         ...
 
 

@@ -1,13 +1,12 @@
-"""The three ports that every store implements, and the values they exchange.
+"""The three ports that every store implements, and the values that they exchange.
 
-Duties of every implementation, each proved by the conformance suite in
-`tests/backends/conformance.py`:
+Duties of every implementation, each proved by the conformance suite in `tests/backends/conformance.py`:
 
-- Any number of calls may run at once, from any number of replicas.
-- Each call is one atomic step on the store, `purge` and `page` excepted.
-- Absent is `None`; deleting the absent succeeds; every failure is a `BackendError`.
-- A call that raised may have been applied. The adapter may repeat `read`, `get`, `page` and `purge`, the
-  others only if nothing was done: no connection was made, or the store said so.
+- Any number of calls may run concurrently, from any number of replicas.
+- Each call is one atomic step on the store, except `purge` and `page`.
+- A missing entry is `None`; deleting it succeeds; every failure is a `BackendError`.
+- A call that raised may have been applied. The adapter may repeat `read`, `get`, `page` and `purge`; other
+  calls only if nothing was done, because no connection was made or the store said so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import NewType, Protocol
 from msgspec import Struct
 
 Keyspace = NewType("Keyspace", str)
-"""Names one table's entries: an opaque identifier that is never used twice."""
+"""The opaque identifier of one table's entries, never used twice."""
 
 
 LATEST_MS = 253_402_300_799_999
@@ -25,17 +24,17 @@ LATEST_MS = 253_402_300_799_999
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A stored value: opaque bytes, and the wall-clock millisecond from which it counts as missing."""
+    """A stored value: opaque bytes, and the wall-clock millisecond from which it is expired."""
 
     value: bytes
     expires_at_ms: int | None
 
 
 class PurgeStep(Struct, frozen=True):
-    """What one step of a purge came to.
+    """The result of one purge step.
 
-    It has looked at about so many keys, removed so many entries, and taken so many commands; each removal
-    is one. `cursor` is where the next step begins; None: this was the last one.
+    `scanned` is approximate. `commands` counts each removal as one. `cursor` starts the next step; None: this
+    was the last step.
     """
 
     cursor: str | None
@@ -48,31 +47,31 @@ class EntryStore(Protocol):
     """Entries by keyspace and key (non-empty text, at most 512 bytes of UTF-8)."""
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        """Replace value and expiry together. An entry without expiry clears an earlier one."""
+        """Replaces value and expiry together. An entry without expiry clears an earlier expiry."""
         ...
 
     async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
-        """The last acknowledged put. May still return an expired entry: the caller judges by its clock."""
+        """Returns the last acknowledged put, possibly expired: the caller decides by its own clock."""
         ...
 
     async def delete(self, keyspace: Keyspace, key: str) -> None:
-        """Remove the entry if it is there."""
+        """Removes the entry if it exists."""
         ...
 
     async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        """One small step of removing all entries of `keyspaces`, which are not used any more.
+        """Takes one small step to remove all entries of `keyspaces` (one or more), which are no longer used.
 
-        There is one at least. Begin without a cursor, and go on, on any replica, with that of the step before
-        and the same keyspaces in the same order. A cursor that the store does not know (any more) begins
-        anew. A step may be repeated. What is put meanwhile may stay.
+        The first step has no cursor. Each further step, on any replica, takes the cursor of the previous step
+        and the same keyspaces in the same order. An unknown or outdated cursor restarts the purge. A step may
+        be repeated. Entries that are put during the purge may remain.
         """
         ...
 
 
 class Charge(Struct, frozen=True, gc=False):
-    """A counter's verdict, and how long its window stays open (1 or more milliseconds).
+    """The decision on a charge, and how long the window stays open (1 or more milliseconds).
 
-    `remaining` is what the limit still admits in this window, this charge counted.
+    `remaining` is the number of charges that the limit still admits in this window, after this one.
     """
 
     admitted: bool
@@ -81,10 +80,10 @@ class Charge(Struct, frozen=True, gc=False):
 
 
 class WindowCounter(Protocol):
-    """Counts charges in windows that open at a bucket's first charge."""
+    """Charges by bucket, counted in windows that open at the first charge."""
 
     async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
-        """Admit at most `limit` charges of `bucket` per window, exactly, over all replicas.
+        """Admits exactly up to `limit` charges of `bucket` per window, over all replicas.
 
         A refused charge is not counted.
         """
@@ -92,10 +91,10 @@ class WindowCounter(Protocol):
 
 
 class Record(Struct, frozen=True, gc=False):
-    """A document of the directory and the version that a later swap must name.
+    """A document of the directory, and the version that a later swap must name.
 
-    What somebody else wrote in its place is delivered, too, with a document that no reader will understand:
-    one such record must not hide the others of a list, and a swap can replace or remove it.
+    Foreign data in its place is returned as well, as a document that fails to decode: one such record must
+    not hide the others of a page, and a swap can replace or remove it.
     """
 
     document: bytes
@@ -106,13 +105,13 @@ NamedRecord = tuple[str, Record]
 """A record with its name."""
 
 LONGEST_PAGE = 1024
-"""The most records that are read at once."""
+"""The largest number of records in one page."""
 
 
 class Changes(Struct, frozen=True):
-    """The names of records that were swapped, oldest first, and the position behind the last of them.
+    """The names of swapped records, oldest first, and the position after the last of them.
 
-    `is_complete` False: others may be missing, so every record may have changed.
+    `is_complete` False: names may be missing, so every record may have changed.
     """
 
     names: tuple[str, ...]
@@ -121,74 +120,74 @@ class Changes(Struct, frozen=True):
 
 
 MAX_CHANGES = 1000
-"""So many are told in one answer. More than those are an incomplete one."""
+"""The largest number of names in one answer. More changes make the answer incomplete."""
 
 
 class RecordStore(Protocol):
-    """Small documents by name, changed by compare-and-swap. A feed tells what was changed (D160).
+    """Small documents by name, changed by compare-and-swap, with a feed of changes (D160).
 
     A swap and its announcement in the feed are one atomic step.
     """
 
     async def read(self, name: str) -> Record | None:
-        """The record's last swapped state."""
+        """Returns the record as last swapped; None if it does not exist."""
         ...
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        """Write `document` (None: remove) if the record still has version `expected` (None: is absent).
+        """Writes `document` (None: removes) if the record still has version `expected` (None: is missing).
 
-        Returns False, and changes nothing, if another writer was first.
+        Returns False, and changes nothing, if another writer came first.
         """
         ...
 
     async def changes(self, position: str | None) -> Changes:
-        """What was swapped since `position`, which an earlier answer gave.
+        """Returns the names swapped since `position`, which an earlier answer contained.
 
-        Incomplete, and without names, if the position is None or the feed does not have it any more. A reader
-        that has not asked for an hour begins anew.
+        The answer is incomplete and has no names if the position is None or the feed no longer has it. A
+        reader that has not polled for an hour must expect that.
         """
         ...
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
-        """The first `limit` (1 to `LONGEST_PAGE`) records whose names begin with `prefix`, ordered by name.
+        """Returns, by name, the first `limit` (1 to `LONGEST_PAGE`) records whose names begin with `prefix`.
 
-        With `after`, which is empty or begins with `prefix`, those whose names come after it; no record needs
-        to have that name. Fewer than `limit` are the last ones.
+        With `after`, which is empty or begins with `prefix`, only names after it count; no record has to have
+        that name. A page of fewer than `limit` is the last one.
         """
         ...
 
 
 class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """Base of what a store can be set to. Its values are not shown, because some are secret."""
+    """Base of the settings of a store; its repr shows no values, because some are secret."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(...)"
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Keys whose values are well-formed and yet impossible, and why."""
+        """Yields keys with well-formed but impossible values, each with the reason."""
         yield from ()
 
     def mistakes_of_files(self) -> Iterator[tuple[str, str]]:
-        """Keys that name files which cannot be used, and why."""
+        """Yields keys that name unusable files, each with the reason."""
         yield from ()
 
 
 class StoreWarning(StrEnum):
-    """What a store's own settings endanger, though it answers."""
+    """A risk in the store's own settings; the store answers all the same."""
 
     EVICTION = "eviction"
-    """It may drop counters and entries to make room."""
+    """The store may evict counters and entries to make room."""
 
     ISOLATED_MASTER = "isolated_master"
-    """A master that is cut off from its replicas goes on acknowledging writes."""
+    """A master that is cut off from its replicas would keep acknowledging writes."""
 
 
 class Backend(Protocol):
-    """One opened store."""
+    """An open store."""
 
     @property
     def name(self) -> str:
-        """The kind of store, as the configuration and the metrics call it."""
+        """The kind of store, by its name in the configuration and the metrics."""
         ...
 
     @property
@@ -201,26 +200,26 @@ class Backend(Protocol):
     def records(self) -> RecordStore: ...
 
     async def ping(self) -> None:
-        """Raise a `BackendError` unless the store answers."""
+        """Raises a `BackendError` unless the store answers."""
         ...
 
     @property
     def clock_lead_seconds(self) -> float | None:
-        """How far this machine's wall clock led the store's at the last ping; None if unknown."""
+        """The lead of this machine's wall clock over the store's at the last ping; None if unknown."""
         ...
 
     @property
     def warnings(self) -> Mapping[StoreWarning, bool]:
-        """Whether each warning held at the last ping; those are missing of which nothing is known."""
+        """Each warning with whether it held at the last ping; unknown ones are missing."""
         ...
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """Use the credentials in `settings`, which may be those of any store, from the next connection on.
+        """Uses the credentials in `settings`, the settings of any store, from the next connection on.
 
-        Returns False, and changes nothing, if anything else differs from what this store was opened with.
+        Returns False, and changes nothing, if anything else differs from the settings of this store.
         """
         ...
 
     async def close(self) -> None:
-        """Give connections back; may be repeated."""
+        """Closes all connections; may be repeated."""
         ...

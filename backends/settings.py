@@ -1,4 +1,4 @@
-"""What each store can be set to, in YAML under `store:` and `counters:`. Loads no driver."""
+"""The settings of each store, in YAML under `store:` and `counters:`. Importing it loads no driver."""
 
 from backends.dynamodb.settings import DynamoSettings
 from backends.memory.settings import MemorySettings

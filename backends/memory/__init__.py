@@ -1,6 +1,6 @@
-"""The embedded store: everything in this process, bounded, gone when it ends.
+"""The embedded store: all data in this process, bounded, lost when it ends.
 
-settings  what `kind: memory` can be set to
-entries   `EntryStore`, and the calendar by which expired entries are found
+settings  the settings of `kind: memory`
+entries   `EntryStore`, and the expiry index that finds expired entries
 backend   `Backend`, with `WindowCounter` and `RecordStore`
 """

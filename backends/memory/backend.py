@@ -1,4 +1,4 @@
-"""The store in memory: window counters, directory records, and the whole put together."""
+"""The memory store: window counters, directory records, and the backend of all three ports."""
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
@@ -34,14 +34,14 @@ class MemoryBackend:
         self.records = MemoryRecordStore()
 
     async def ping(self) -> None:
-        """Always there."""
+        """Always succeeds."""
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """There are no credentials."""
+        """Accepts only the same settings, because there are no credentials."""
         return settings == self._settings
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Closes nothing."""
 
 
 class _Window:
@@ -80,12 +80,12 @@ class MemoryWindowCounter:
 
 
 class MemoryRecordStore:
-    """A `RecordStore`. Versions are never used twice, so a re-created record is a new one."""
+    """A `RecordStore`. Versions are never used twice, so a re-created record has another version."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
         self._names: list[str] = []
-        """Of all records, in order."""
+        """The names of all records, in order."""
         self._versions = count(1)
         self._announced: deque[str] = deque(maxlen=MAX_CHANGES)
         self._announced_count = 0
@@ -113,8 +113,8 @@ class MemoryRecordStore:
         missed = 0 if position is None else self._announced_count - int(position)
         if position is None or missed > MAX_CHANGES:
             return Changes((), here, is_complete=False)
-        told = islice(self._announced, len(self._announced) - missed, None)
-        return Changes(tuple(told), here, is_complete=True)
+        names = islice(self._announced, len(self._announced) - missed, None)
+        return Changes(tuple(names), here, is_complete=True)
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         start = bisect_right(self._names, after) if after else bisect_left(self._names, prefix)

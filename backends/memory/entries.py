@@ -1,4 +1,4 @@
-"""Entries in memory: bounded, expired ones collected a few at a time, nothing else evicted."""
+"""Entries in memory: bounded; expired entries are collected a few at a time, and no others are evicted."""
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
@@ -8,37 +8,37 @@ from backends.errors import StoreFull
 from backends.interface import Entry, Keyspace, PurgeStep
 
 ENTRY_OVERHEAD_BYTES = 250
-"""What an entry costs beside its key and value, at the most: objects and a dictionary slot."""
+"""Upper bound on the cost of an entry beside its key and value: objects and a dictionary slot."""
 
 EXPIRY_OVERHEAD_BYTES = 450
-"""What an expiry costs on top, at the most: a place in the calendar, alone in its second."""
+"""Upper bound on the extra cost of an expiry: an index entry that is alone in its second."""
 
 COLLECTED_PER_PUT = 4
-"""More than one, so that collecting outruns filling; few, so that no put is slow."""
+"""More than one, so collecting outruns filling; few, so no put is slow."""
 
 PURGED_PER_STEP = 500
 STALE_SECONDS_KEPT = 1000
 
 _MORE = "more"
-"""The only cursor: what is purged is gone, so that every step begins in front."""
+"""The only cursor: purged entries are gone, so every step begins at the front."""
 
-Place = tuple[Keyspace, str]
+EntryKey = tuple[Keyspace, str]
 
 
 class MemoryEntryStore:
-    """An `EntryStore` that never holds more than `max_bytes`, by its own estimate per entry (D85)."""
+    """An `EntryStore` that holds at most `max_bytes`, by its own estimate per entry (D85)."""
 
     def __init__(self, *, max_bytes: int, now_ms: Callable[[], int]) -> None:
         self._max_bytes = max_bytes
         self._now_ms = now_ms
         self._tables: dict[Keyspace, dict[str, Entry]] = {}
-        self._calendar = Calendar()
+        self._expiries = ExpiryIndex()
         self.used_bytes = 0
 
     async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        if self._calendar:
-            for place in islice(self._calendar.due(self._now_ms()), COLLECTED_PER_PUT):
-                self._drop(*place)
+        if self._expiries:
+            for entry_key in islice(self._expiries.due(self._now_ms()), COLLECTED_PER_PUT):
+                self._drop(*entry_key)
         cost = _cost(key, entry)
         if self.used_bytes + cost > self._max_bytes:
             self._make_room(keyspace, key, cost)
@@ -51,7 +51,7 @@ class MemoryEntryStore:
         table[key] = entry
         self.used_bytes += cost
         if entry.expires_at_ms is not None:
-            self._calendar.add((keyspace, key), entry.expires_at_ms)
+            self._expiries.add((keyspace, key), entry.expires_at_ms)
 
     async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
         table = self._tables.get(keyspace)
@@ -62,20 +62,20 @@ class MemoryEntryStore:
 
     async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:  # noqa: ARG002
         left = ((keyspace, key) for keyspace in keyspaces for key in self._tables.get(keyspace, ()))
-        places = list(islice(left, PURGED_PER_STEP))
-        for place in places:
-            self._drop(*place)
-        deleted = len(places)
+        entry_keys = list(islice(left, PURGED_PER_STEP))
+        for entry_key in entry_keys:
+            self._drop(*entry_key)
+        deleted = len(entry_keys)
         return PurgeStep(_MORE if deleted == PURGED_PER_STEP else None, deleted, deleted, 1 + deleted)
 
     def _make_room(self, keyspace: Keyspace, key: str, cost: int) -> None:
-        """Collect expired entries until this one fits, in place of its predecessor. Raises StoreFull."""
-        due = self._calendar.due(self._now_ms())
+        """Collects expired entries until this one fits in place of its predecessor. Raises StoreFull."""
+        due = self._expiries.due(self._now_ms())
         while self.used_bytes + cost - self._cost_of(keyspace, key) > self._max_bytes:
-            place = next(due, None)
-            if place is None:
+            entry_key = next(due, None)
+            if entry_key is None:
                 raise StoreFull("the memory store has reached max_bytes")
-            self._drop(*place)
+            self._drop(*entry_key)
 
     def _cost_of(self, keyspace: Keyspace, key: str) -> int:
         entry = self._tables.get(keyspace, {}).get(key)
@@ -93,7 +93,7 @@ class MemoryEntryStore:
     def _release(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
         self.used_bytes -= _cost(key, entry)
         if entry.expires_at_ms is not None:
-            self._calendar.remove((keyspace, key), entry.expires_at_ms)
+            self._expiries.remove((keyspace, key), entry.expires_at_ms)
 
 
 def _cost(key: str, entry: Entry) -> int:
@@ -102,45 +102,45 @@ def _cost(key: str, entry: Entry) -> int:
     return ENTRY_OVERHEAD_BYTES + key_bytes + len(entry.value) + expiry_bytes
 
 
-class Calendar:
-    """Places of entries by the second in which they expire (D86).
+class ExpiryIndex:
+    """Entries by the second in which they expire (D86).
 
-    Adding and removing cost the same however many entries there are. Seconds
-    that lost their last place stay in the queue until they outnumber the live ones.
+    Adding and removing cost the same however many entries exist. A second that has lost its last entry stays
+    in the queue until such seconds outnumber the others.
     """
 
     def __init__(self) -> None:
-        self._places: dict[int, set[Place]] = {}
+        self._keys_by_second: dict[int, set[EntryKey]] = {}
         self._queue: list[int] = []
 
-    def add(self, place: Place, expires_at_ms: int) -> None:
-        """Note when the entry at `place` expires."""
+    def add(self, entry_key: EntryKey, expires_at_ms: int) -> None:
+        """Records when an entry expires."""
         second = expires_at_ms // 1000
-        places = self._places.get(second)
-        if places is None:
-            places = self._places[second] = set()
+        keys = self._keys_by_second.get(second)
+        if keys is None:
+            keys = self._keys_by_second[second] = set()
             heapq.heappush(self._queue, second)
-        places.add(place)
+        keys.add(entry_key)
 
-    def remove(self, place: Place, expires_at_ms: int) -> None:
-        """Undo `add` with the same arguments."""
+    def remove(self, entry_key: EntryKey, expires_at_ms: int) -> None:
+        """Undoes `add` with the same arguments."""
         second = expires_at_ms // 1000
-        places = self._places[second]
-        places.remove(place)
-        if not places:
-            del self._places[second]
-            if len(self._queue) > 2 * len(self._places) + STALE_SECONDS_KEPT:
-                self._queue = sorted(self._places)
+        keys = self._keys_by_second[second]
+        keys.remove(entry_key)
+        if not keys:
+            del self._keys_by_second[second]
+            if len(self._queue) > 2 * len(self._keys_by_second) + STALE_SECONDS_KEPT:
+                self._queue = sorted(self._keys_by_second)  # a sorted list is a heap
 
     def __len__(self) -> int:
-        """The number of seconds in which something expires."""
-        return len(self._places)
+        """Returns the number of seconds in which entries expire."""
+        return len(self._keys_by_second)
 
-    def due(self, now_ms: int) -> Iterator[Place]:
-        """The places whose second is over, oldest first; the caller removes each before the next."""
+    def due(self, now_ms: int) -> Iterator[EntryKey]:
+        """Yields the entries whose second is over, oldest first; the caller removes each before the next."""
         while self._queue and (self._queue[0] + 1) * 1000 <= now_ms:
-            places = self._places.get(self._queue[0])
-            if places is None:
+            keys = self._keys_by_second.get(self._queue[0])
+            if keys is None:
                 heapq.heappop(self._queue)
             else:
-                yield next(iter(places))
+                yield next(iter(keys))

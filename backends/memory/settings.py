@@ -1,4 +1,4 @@
-"""What `kind: memory` can be set to."""
+"""The settings of `kind: memory`."""
 
 from typing import Annotated
 
@@ -8,6 +8,6 @@ from backends.interface import AdapterSettings
 
 
 class MemorySettings(AdapterSettings, frozen=True, kw_only=True, tag="memory"):
-    """Entries inside the process: for one replica, lost when it ends."""
+    """Settings of entries in this process, for one replica."""
 
     max_bytes: Annotated[int, Meta(ge=1, le=2**50)] = 268_435_456

@@ -1,4 +1,4 @@
-"""Window counters in Redis: a number whose time to live is the window's."""
+"""Window counters in Redis: a number whose time to live is that of its window."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -35,19 +35,20 @@ return {admitted, closes_in_ms, remaining}
     arguments=2,
     result_of=_charge_of,
 )
-"""Charges a window, and tells how long it stays open and what it still admits (D93).
+"""Charges a window; returns whether it admits the charge, how long it stays open and what it still admits
+(D93).
 
-Redis runs a script as one step, so that the decision and the count cannot be separated by another replica's
-charge: exactly `limit` charges are admitted, and a refused one changes nothing.
+Redis runs a script as one step, so no charge of another replica can come between the decision and the count:
+exactly `limit` charges are admitted, and a refused charge changes nothing.
 
 The window is the key's time to live, on the clock of Redis, which all replicas share. A counter without one
-is new, or has lost it (PERSIST, a restored dump); it gets a window of full length, because a counter that
-never expires would refuse its tenant for ever. Redis keeps a key through the whole millisecond in which its
-time is up, hence the one more and the one less.
+is new, or has lost it (PERSIST, a restored dump). It gets a window of full length, because a counter that
+never expires would refuse its tenant for ever. Redis keeps a key through the whole millisecond in which it
+expires, hence the one more and the one less.
 
-GETEX, and not GET, because Redis takes it for a write that needs no memory. A script whose first write is of
-that kind may go on at `maxmemory`; after a mere GET the INCR would be refused with OOM, and a tenant who
-fills the store would stop the reads of all others, which are charged as well.
+GETEX instead of GET, because Redis classifies it as a write that needs no memory. A script whose first write
+is of that kind may continue at `maxmemory`. After a plain GET the INCR would be refused with OOM, and a
+tenant that fills the store would stop the reads of all others, which are charged as well.
 """
 
 

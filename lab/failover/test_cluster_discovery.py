@@ -170,7 +170,7 @@ async def test_a_single_server_is_no_cluster_and_the_log_says_so_once(open_store
             assert "is not part of a cluster: use a redis:// URL" in str(fault)
             await asyncio.sleep(0.5)
     (line,) = [record for record in caplog.records if record.name == "kvs.redis"]
-    assert (line.levelno, line.message) == (logging.WARNING, "the cluster is not known")
+    assert (line.levelno, line.message) == (logging.WARNING, "cannot read the slot map of the cluster")
     assert line.fields == {"reason": str(fault)}
 
 

@@ -35,8 +35,8 @@ ROWS = (
     _row(
         "any sequence of operations shows what a dictionary would",
         "tests/backends/test_visible_results.py",
-        "tests/backends/redis/test_entries.py::test_a_sequence_of_operations_shows_what_a_dictionary_would",
-        "tests/backends/dynamodb/test_entries.py::test_a_sequence_of_operations_shows_what_a_dictionary_would",
+        "tests/backends/redis/test_entries.py::test_a_sequence_of_operations_behaves_like_a_dictionary",
+        "tests/backends/dynamodb/test_entries.py::test_a_sequence_of_operations_behaves_like_a_dictionary",
     ),
     _row(
         "histories of one key through two replicas are linearizable, with faults",

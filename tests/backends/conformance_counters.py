@@ -30,7 +30,7 @@ class WindowCounterConformance(Conformance):
         )
 
     @pytest.mark.parametrize("limit", [1, 7, 100])
-    async def test_of_many_charges_at_once_exactly_the_limit_is_admitted(self, opened, bucket, limit):
+    async def test_concurrent_charges_are_admitted_exactly_up_to_the_limit(self, opened, bucket, limit):
         charges = await self._charge(opened, bucket, limit, 3 * limit + 50)
         assert sum(charge.admitted for charge in charges) == limit
 
@@ -51,7 +51,7 @@ class WindowCounterConformance(Conformance):
         await self._charge(opened, bucket, 5, 3)
         assert not (await self._charge(opened, bucket, 2, 1))[0].admitted
 
-    async def test_a_charge_tells_how_many_more_the_limit_admits(self, opened, bucket):
+    async def test_a_charge_returns_the_remaining_charges_of_its_window(self, opened, bucket):
         told = [charge.remaining for charge in await self._charge(opened, bucket, 3, 5)]
         assert sorted(told) == [0, 0, 0, 1, 2]
         assert (await self._charge(opened, bucket, 9, 1))[0].remaining == 5
@@ -64,7 +64,7 @@ class WindowCounterConformance(Conformance):
         assert self.window_ms - passed_ms - ROUNDING_MS <= first.closes_in_ms <= self.window_ms
 
     @pytest.mark.parametrize("limit", [1, 9], ids=["refused", "admitted"])
-    async def test_the_time_to_the_close_is_true_to_the_millisecond(self, opened, bucket, limit):
+    async def test_the_time_to_the_close_is_exact_to_the_millisecond(self, opened, bucket, limit):
         began_ms = opened.wall_ms()
         await self._charge(opened, bucket, 9, 1)
         waited_ms = self.short_ms // 3

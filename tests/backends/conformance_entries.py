@@ -37,27 +37,27 @@ class EntryStoreConformance(Conformance):
     def entries(self, store) -> EntryStore:
         return store.entries
 
-    async def test_an_absent_key_is_none(self, entries, table):
+    async def test_a_missing_key_is_none(self, entries, table):
         assert await entries.get(table, "nobody") is None
 
-    async def test_what_was_put_is_found_by_every_replica(self, opened, entries, table):
+    async def test_every_replica_reads_what_one_has_put(self, opened, entries, table):
         await entries.put(table, "k", Entry(b'{"a":1}', None))
         for replica in opened.replicas:
             assert await replica.entries.get(table, "k") == Entry(b'{"a":1}', None)
 
     @pytest.mark.parametrize("later_ms", [60_001, 60_999, HOUR_MS, 365 * 24 * HOUR_MS])
-    async def test_an_expiry_comes_back_to_the_millisecond(self, opened, entries, table, later_ms):
+    async def test_an_expiry_is_kept_to_the_millisecond(self, opened, entries, table, later_ms):
         entry = Entry(b"1", opened.wall_ms() + later_ms)
         await entries.put(table, "k", entry)
         assert await entries.get(table, "k") == entry
 
-    async def test_an_entry_that_fell_due_is_gone_or_as_it_was(self, opened, entries, table):
+    async def test_an_expired_entry_is_missing_or_unchanged(self, opened, entries, table):
         entry = Entry(b"1", opened.wall_ms() + 500)
         await entries.put(table, "k", entry)
         await opened.pass_time(1500)
         assert await entries.get(table, "k") in (None, entry)
 
-    async def test_an_entry_that_fell_due_can_be_put_again(self, opened, entries, table):
+    async def test_an_expired_entry_can_be_put_again(self, opened, entries, table):
         await entries.put(table, "k", Entry(b"1", opened.wall_ms() + 500))
         await opened.pass_time(1500)
         await entries.put(table, "k", Entry(b"2", None))
@@ -75,18 +75,18 @@ class EntryStoreConformance(Conformance):
         await opened.pass_time(1500)
         assert await entries.get(table, "k") == Entry(b"new", None)
 
-    async def test_a_put_with_expiry_gives_one_to_an_entry_that_had_none(self, opened, entries, table):
+    async def test_a_put_with_expiry_adds_one_to_an_entry_without(self, opened, entries, table):
         await entries.put(table, "k", Entry(b"old", None))
         new = Entry(b"old", opened.wall_ms() + HOUR_MS)
         await entries.put(table, "k", new)
         assert await entries.get(table, "k") == new
 
-    async def test_a_deleted_entry_is_absent(self, entries, table):
+    async def test_a_deleted_entry_is_missing(self, entries, table):
         await entries.put(table, "k", Entry(b"1", None))
         await entries.delete(table, "k")
         assert await entries.get(table, "k") is None
 
-    async def test_deleting_the_absent_succeeds(self, entries, table):
+    async def test_deleting_a_missing_entry_succeeds(self, entries, table):
         await entries.delete(table, "nobody")
 
     async def test_deleting_leaves_other_keys_alone(self, entries, table):
@@ -103,7 +103,7 @@ class EntryStoreConformance(Conformance):
         assert await entries.get(keyspaces[1], "k") == Entry(b"1", None)
 
     @pytest.mark.parametrize("key", ODD_KEYS, ids=lambda key: quote(key[:9]))
-    async def test_any_key_is_kept_as_it_is(self, entries, table, key):
+    async def test_any_key_is_kept_unchanged(self, entries, table, key):
         await entries.put(table, key, Entry(b"1", None))
         assert await entries.get(table, key) == Entry(b"1", None)
         await entries.delete(table, key)
@@ -116,7 +116,7 @@ class EntryStoreConformance(Conformance):
         assert found == [Entry(ascii(key).encode(), None) for key in ODD_KEYS]
 
     @pytest.mark.parametrize("value", [b"null", b'"\xc3\xa9"', b"\x00\xff", LARGEST_VALUE], ids=len)
-    async def test_a_value_comes_back_byte_for_byte(self, entries, table, value):
+    async def test_a_value_is_returned_byte_for_byte(self, entries, table, value):
         await entries.put(table, "k", Entry(value, None))
         assert await entries.get(table, "k") == Entry(value, None)
 
@@ -144,7 +144,7 @@ class EntryStoreConformance(Conformance):
         for keyspace in keyspaces:
             assert await entries.get(keyspace, "k29") == Entry(b"1", None)
 
-    async def test_a_purge_goes_in_bounded_steps_that_say_what_they_cost(self, entries, table):
+    async def test_a_purge_takes_bounded_steps_that_report_their_cost(self, entries, table):
         for number in range(1200):
             await entries.put(table, f"k{number}", Entry(b"1", None))
         steps = await purge(entries, table)
@@ -154,7 +154,7 @@ class EntryStoreConformance(Conformance):
             assert step.deleted < step.commands <= 1000
         assert sum(step.scanned for step in steps) >= 1200
 
-    async def test_another_replica_goes_on_with_a_purge_where_it_was_left(self, opened, entries, table):
+    async def test_another_replica_continues_a_purge(self, opened, entries, table):
         for number in range(1200):
             await entries.put(table, f"k{number}", Entry(b"1", None))
         cursor, steps = None, 0
@@ -169,7 +169,7 @@ class EntryStoreConformance(Conformance):
         ["", "0", "more", "7", "partition 99", "a/0//0", "a/9//7", "////", "\u0665", "9" * 9999, "a/1//\xe9"],
         ids=lambda cursor: quote(cursor[:9]),
     )
-    async def test_with_a_cursor_of_another_store_a_purge_begins_anew(self, entries, table, cursor):
+    async def test_a_foreign_cursor_restarts_a_purge(self, entries, table, cursor):
         await entries.put(table, "k", Entry(b"1", None))
         while (cursor := (await entries.purge([table], cursor)).cursor) is not None:
             pass
@@ -181,7 +181,7 @@ class EntryStoreConformance(Conformance):
             await purge(entries, table)
         assert await entries.get(table, "k") is None
 
-    async def test_of_many_puts_at_once_one_whole_entry_stays(self, opened, table):
+    async def test_concurrent_puts_leave_one_whole_entry(self, opened, table):
         later_ms = opened.wall_ms() + HOUR_MS
         rivals = [Entry(b"%02d" % number * 2000, later_ms + number) for number in range(40)]
         puts = [

@@ -33,17 +33,15 @@ class FeedConformance(Conformance):
     async def _here(self, records: RecordStore) -> str:
         return (await records.changes(None)).position
 
-    async def test_without_a_position_the_feed_says_where_it_is_and_that_it_is_incomplete(self, store):
+    async def test_without_a_position_the_feed_returns_its_position_and_is_incomplete(self, store):
         changes = await store.records.changes(None)
         assert changes == Changes((), changes.position, is_complete=False)
 
-    async def test_where_nothing_was_changed_nothing_is_told_and_the_position_stays(self, store):
+    async def test_without_a_change_the_feed_returns_no_names_and_the_same_position(self, store):
         here = await self._here(store.records)
         assert await store.records.changes(here) == Changes((), here, is_complete=True)
 
-    async def test_creations_changes_and_removals_are_told_in_their_order_on_every_replica(
-        self, opened, store, names
-    ):
+    async def test_every_replica_reads_creations_changes_and_removals_in_order(self, opened, store, names):
         here = await self._here(store.records)
         one, other = names(), names()
         await store.records.swap(one, b"1", None)
@@ -55,7 +53,7 @@ class FeedConformance(Conformance):
             assert changes.is_complete
             assert changes.names == (one, other, one, one)
 
-    async def test_what_was_told_is_not_told_again(self, store, names):
+    async def test_a_change_is_returned_once(self, store, names):
         here = await self._here(store.records)
         await store.records.swap(names(), b"1", None)
         there = (await store.records.changes(here)).position
@@ -63,7 +61,7 @@ class FeedConformance(Conformance):
         await store.records.swap(last, b"1", None)
         assert (await store.records.changes(there)).names == (last,)
 
-    async def test_a_swap_that_came_too_late_is_not_told(self, store, names):
+    async def test_a_swap_that_failed_is_not_in_the_feed(self, store, names):
         name = names()
         await store.records.swap(name, b"1", None)
         here = await self._here(store.records)
@@ -72,7 +70,7 @@ class FeedConformance(Conformance):
         changes = await store.records.changes(here)
         assert (changes.names, changes.is_complete) == ((), True)
 
-    async def test_changes_by_many_at_once_are_each_told_once(self, opened, store, names):
+    async def test_concurrent_changes_are_each_returned_once(self, opened, store, names):
         here = await self._here(store.records)
         made = [names() for _ in range(24)]
         replicas = [each.records for each in opened.replicas]
@@ -83,9 +81,7 @@ class FeedConformance(Conformance):
         assert changes.is_complete
         assert sorted(changes.names) == sorted(made)
 
-    async def test_more_changes_than_one_answer_holds_are_told_as_incomplete(
-        self, store, names, fewest_changes
-    ):
+    async def test_more_changes_than_one_answer_holds_make_it_incomplete(self, store, names, fewest_changes):
         here = await self._here(store.records)
         for _ in range(fewest_changes):
             await store.records.swap(names(), b"1", None)
@@ -110,7 +106,7 @@ class SharedFeedConformance(FeedConformance):
         """Somebody else writes into the feed what no gateway does."""
         raise NotImplementedError
 
-    async def test_what_somebody_else_wrote_into_the_feed_hides_no_change(self, opened, store, names):
+    async def test_foreign_data_in_the_feed_hides_no_change(self, opened, store, names):
         here = await self._here(store.records)
         await self.intrude(opened)
         name = names()

@@ -33,7 +33,7 @@ class RecordStoreConformance(Conformance):
         assert record is not None
         return record
 
-    async def test_an_absent_record_is_none(self, records, prefix):
+    async def test_a_missing_record_is_none(self, records, prefix):
         assert await records.read(f"{prefix}nobody") is None
 
     async def test_a_created_record_is_read_byte_for_byte_by_every_replica(self, opened, records, prefix):
@@ -42,7 +42,7 @@ class RecordStoreConformance(Conformance):
         for replica in opened.replicas:
             assert (await replica.records.read(f"{prefix}a")).document == document
 
-    async def test_creating_a_record_that_is_there_changes_nothing(self, records, prefix):
+    async def test_creating_an_existing_record_changes_nothing(self, records, prefix):
         created = await self._create(records, f"{prefix}a")
         assert not await records.swap(f"{prefix}a", b"2", None)
         assert await records.read(f"{prefix}a") == created
@@ -65,7 +65,7 @@ class RecordStoreConformance(Conformance):
         assert not await records.swap(f"{prefix}a", b"3", created.version)
         assert (await records.read(f"{prefix}a")).document == b"2"
 
-    async def test_a_swap_of_an_absent_record_that_names_a_version_creates_nothing(self, records, prefix):
+    async def test_a_swap_of_a_missing_record_by_version_creates_nothing(self, records, prefix):
         assert not await records.swap(f"{prefix}a", b"1", "1")
         assert await records.read(f"{prefix}a") is None
 
@@ -85,7 +85,7 @@ class RecordStoreConformance(Conformance):
         await records.swap(f"{prefix}a", None, created.version)
         assert not await records.swap(f"{prefix}a", None, created.version)
 
-    async def test_a_record_that_was_created_again_does_not_have_its_old_version(self, records, prefix):
+    async def test_a_recreated_record_has_another_version(self, records, prefix):
         first = await self._create(records, f"{prefix}a")
         await records.swap(f"{prefix}a", None, first.version)
         await self._create(records, f"{prefix}a")
@@ -93,7 +93,7 @@ class RecordStoreConformance(Conformance):
         assert (await records.read(f"{prefix}a")).document == b"1"
 
     @pytest.mark.parametrize("is_there", [False, True], ids=["creating", "changing"])
-    async def test_of_many_swaps_at_once_exactly_one_wins(self, opened, records, prefix, is_there):
+    async def test_exactly_one_of_concurrent_swaps_succeeds(self, opened, records, prefix, is_there):
         name = f"{prefix}a"
         expected = (await self._create(records, name, b"before")).version if is_there else None
         replicas = opened.replicas
@@ -121,17 +121,17 @@ class RecordStoreConformance(Conformance):
         assert (await records.read(name)).document == b"20"
 
     @pytest.mark.parametrize("limit", [1, 2, 3, LONGEST_PAGE])
-    async def test_pages_have_the_records_of_their_prefix_ordered_by_name(self, records, prefix, limit):
+    async def test_pages_contain_the_records_of_a_prefix_in_order_of_name(self, records, prefix, limit):
         for name in ("b/2", "a", "b/10", "b/1", "c", "B"):
             await self._create(records, f"{prefix}{name}", name.encode())
         paged = [(name, record.document) for name, record in await _paged(records, f"{prefix}b/", limit)]
         assert paged == [(f"{prefix}b/{n}", f"b/{n}".encode()) for n in ("1", "10", "2")]
 
-    async def test_a_page_carries_the_versions_that_a_swap_has_to_name(self, records, prefix):
+    async def test_a_page_contains_the_versions_for_swaps(self, records, prefix):
         created = await self._create(records, f"{prefix}a")
         assert list(await records.page(prefix, after="", limit=LONGEST_PAGE)) == [(f"{prefix}a", created)]
 
-    async def test_a_changed_record_is_once_on_its_page_and_a_removed_one_never(self, records, prefix):
+    async def test_a_changed_record_is_listed_once_and_a_removed_one_never(self, records, prefix):
         for name in ("a", "b"):
             created = await self._create(records, f"{prefix}{name}")
             assert await records.swap(f"{prefix}{name}", b"2", created.version)
@@ -159,7 +159,7 @@ class RecordStoreConformance(Conformance):
         assert await _names(records, prefix) == names
         assert [name for name, _ in await _paged(records, prefix, 1)] == names
 
-    async def test_a_page_begins_after_a_name_that_no_record_has(self, records, prefix):
+    async def test_a_page_may_begin_after_a_name_without_a_record(self, records, prefix):
         for name in ("a", "c"):
             await self._create(records, f"{prefix}{name}")
         for after, rest in (("A", ["a", "c"]), ("b", ["c"]), ("c0", [])):
@@ -176,7 +176,7 @@ class RecordStoreConformance(Conformance):
             after = page[-1][0]
         assert await _names(records, prefix) == []
 
-    async def test_a_walk_meets_what_is_there_all_the_while_exactly_once(self, records, prefix, monkeypatch):
+    async def test_a_record_that_exists_throughout_is_listed_exactly_once(self, records, prefix, monkeypatch):
         monkeypatch.setattr(paging, "_PAGE_RECORDS", 40)
         kept = [f"{prefix}{number:03d}" for number in range(0, 120, 2)]
         fleeting = [f"{prefix}{number:03d}" for number in range(1, 120, 2)]

@@ -33,7 +33,7 @@ def admits(breaker: Breaker) -> bool:
     return True
 
 
-def test_it_is_what_the_design_says():
+def test_the_numbers_are_those_of_the_design():
     assert (FAILURES_TO_OPEN, PROBE_EVERY_MS) == (5, 1000)
 
 
@@ -54,21 +54,21 @@ def test_the_fifth_failure_in_a_row_opens_it(breaker):
     assert not any(admits(breaker) for _ in range(100))
 
 
-def test_a_success_in_between_starts_the_count_anew(breaker):
+def test_a_success_in_between_restarts_the_count(breaker):
     for _ in range(10):
         fail(breaker, 4)
         breaker.succeeded()
     assert admits(breaker)
 
 
-def test_an_open_breaker_refuses_for_a_second_and_then_lets_one_probe_through(opened, clock):
+def test_an_open_breaker_admits_one_probe_after_a_second(opened, clock):
     clock.advance(999)
     assert not admits(opened)
     clock.advance(1)
     assert [admits(opened) for _ in range(10)] == [True] + [False] * 9
 
 
-def test_while_probes_fail_there_is_one_a_second(opened, clock):
+def test_failing_probes_are_a_second_apart(opened, clock):
     admitted = 0
     for _ in range(10_000):
         clock.advance(1)
@@ -79,7 +79,7 @@ def test_while_probes_fail_there_is_one_a_second(opened, clock):
     assert opened.is_open
 
 
-def test_a_probe_that_nobody_waits_for_any_more_is_followed_by_another(opened, clock):
+def test_an_abandoned_probe_is_followed_by_another(opened, clock):
     clock.advance(1000)
     assert admits(opened)
     clock.advance(1000)
@@ -94,12 +94,12 @@ def test_a_success_closes_it(opened, clock):
     assert all(admits(opened) for _ in range(100))
 
 
-def test_a_success_that_was_still_in_flight_closes_it_too(opened):
+def test_a_success_of_a_call_in_flight_closes_it(opened):
     opened.succeeded()
     assert admits(opened)
 
 
-def test_after_it_closed_it_takes_five_failures_again(opened):
+def test_a_closed_breaker_takes_five_failures_to_open_again(opened):
     opened.succeeded()
     fail(opened, 4)
     assert not opened.is_open
@@ -107,7 +107,7 @@ def test_after_it_closed_it_takes_five_failures_again(opened):
     assert not admits(opened)
 
 
-def test_failures_of_calls_that_were_in_flight_do_not_put_the_probe_off(opened, clock):
+def test_failures_of_calls_in_flight_do_not_postpone_the_probe(opened, clock):
     clock.advance(900)
     for _ in range(1000):
         opened.failed(FAULT)
@@ -123,6 +123,6 @@ def test_a_jump_of_the_wall_clock_changes_nothing(opened, clock):
     assert admits(opened)
 
 
-def test_the_refusal_of_an_open_breaker_says_why(opened):
+def test_an_open_breaker_refuses_with_the_last_reason(opened):
     with pytest.raises(BackendUnavailable, match="the circuit breaker is open: the store is tired"):
         opened.admit()

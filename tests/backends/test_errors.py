@@ -10,7 +10,7 @@ from backends.redis.wire.url import Address
 @pytest.mark.parametrize(
     "kept", [BackendUnavailable("away"), Redirected(Address("10.0.0.1", 7000), 3999, is_asking=True)]
 )
-def test_a_copy_says_the_same_and_carries_nothing_of_who_raised_it_before(kept):
+def test_a_copy_has_the_same_message_and_no_traceback(kept):
     for _ in range(2):
         with pytest.raises(BackendError) as raised:
             raise kept.copy()

@@ -92,13 +92,13 @@ def check_memory(acts: list, max_bytes: int) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(ACTS, max_size=60))
-def test_a_sequence_of_operations_shows_what_a_dictionary_would(acts):
+def test_a_sequence_of_operations_behaves_like_a_dictionary(acts):
     check_memory(acts, 2**30)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(ACTS, max_size=60))
-def test_a_store_that_has_just_room_enough_shows_the_same(acts):
+def test_a_store_with_barely_enough_room_shows_the_same(acts):
     """Room for every place at its largest and no more: what fell due has to go in time."""
     room = 2 * sum(_cost(name, Entry(LONGEST_VALUE, 1)) for name in NAMES)
     check_memory(acts, room)

@@ -1,4 +1,4 @@
-"""Entries in Redis: one string each, its expiry in front of the value."""
+"""Entries in Redis: one string per entry, version and expiry in front of the value."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ _FOREIGN = "an entry in Redis was not written by this gateway"
 
 
 class RedisEntryStore:
-    """An `EntryStore`. Redis collects what expired, but the expiry that comes back is the one that was put.
+    """An `EntryStore`. Redis only collects expired entries; the expiry that `get` returns is the stored one.
 
-    The time to live is relative, so that it holds by Redis' clock, whatever time that shows (D92).
+    The time to live is relative (PX), so the wall clock of Redis may differ from ours (D92).
     """
 
     def __init__(self, topology: Topology, keys: Keys, now_ms: Callable[[], int]) -> None:
@@ -38,7 +38,7 @@ class RedisEntryStore:
         stored = _FRONT.pack(_VERSION, entry.expires_at_ms or _NEVER) + entry.value
         command = _SET(name, stored)
         if entry.expires_at_ms is not None:
-            ttl_ms = entry.expires_at_ms - self._now_ms()
+            ttl_ms = entry.expires_at_ms - self._now_ms()  # Redis refuses a time to live below 1
             command = _SET_WITH_TTL(name, stored, b"%d" % ttl_ms) if ttl_ms > 0 else _UNLINK(name)
         check_done(await self._topology.call(name, command))
 

@@ -1,15 +1,15 @@
-"""The feed of changed records in Redis: a stream beside the hash of records, in the same slot.
+"""The change feed in Redis: a stream of the names of changed records, in the slot of their hash.
 
 The script that swaps a record adds its name to the stream, so a change and its announcement are applied,
-replicated and lost together. A position is the server process (`run`), and the id and the name of the last
-announcement that was read. An answer begins with that announcement again: if it is not there, the stream was
-cut, removed or, by a failover, replaced by one that lacks it, and what was announced meanwhile is not known.
+replicated and lost together. A position consists of the server process (`run`) and of id and name of the last
+announcement read. Each read begins with that announcement again. If it is missing, the stream was trimmed,
+removed, or replaced in a failover by one that lacks it, and the answer is incomplete.
 
-Another process may lack changes that readers have seen in a record and not yet in the stream: those that were
-made after their last question and were lost with the old master, or with a master that nobody followed any
-more. So what it tells is incomplete, even if it has their position (D190).
+An answer of another process is incomplete even if it has the position (D190). Readers may have seen changes
+in a record and not yet in the stream: changes made after their last poll and lost with the old master. The
+new master announces nothing for those, and the reader's cache would keep them.
 
-What somebody else has written into the stream names no record, and stops nobody.
+Foreign entries in the stream name no record, and stop no reader.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from backends.redis.wire.commands import Keys, pack
 from backends.redis.wire.replies import facts_of
 
 KEPT_CHANGES = 10_000
-"""About 1 MB; so many at least are kept."""
+"""The least number of announcements kept, about 1 MB."""
 
 _INFO = pack("INFO", "server")
 _EMPTY = "0-0"
@@ -29,14 +29,14 @@ _FOREIGN = "the feed in Redis was not written by this gateway"
 
 
 class RedisFeed:
-    """Reads the feed."""
+    """The reader of the feed."""
 
     def __init__(self, topology: Topology, keys: Keys) -> None:
         self._topology = topology
         self._keys = keys
 
     async def changes(self, position: str | None) -> Changes:
-        """As `RecordStore.changes`."""
+        """Implements `RecordStore.changes`."""
         if position is None:
             return await self._begin()
         run, _, last = position.partition(" ")
@@ -53,7 +53,7 @@ class RedisFeed:
         return Changes((), f"{run} {last[0] if last else _EMPTY}", is_complete=False)
 
     async def _read(self, command: str, start: str, end: str, count: int) -> tuple[str, list[str]]:
-        """The process that answers, and announcements, each its id and name."""
+        """Returns the server process and the announcements, each as `<id> <name>`."""
         key = self._keys.changes
         read = pack(command, key, start, end, "COUNT", count)
         calls = (self._topology.call(key, each) for each in (_INFO, read))

@@ -1,9 +1,9 @@
-"""The index of records by name: a sorted set beside their hash, because a hash has no order (D157).
+"""The name index of the records: a sorted set beside their hash, because a hash has no order (D157).
 
-A swap changes both in one script, so they differ only where a version that knows no index has written: an
-older replica during an upgrade, or all of them before it. A page is refused where the two differ in number,
-or where a name has no record; then the index is made to fit the hash, in steps that hold Redis for less than
-a millisecond. Every step may be repeated, and taken by several replicas at once.
+A swap changes both in one script, so they differ only after writes of a version without the index: an older
+replica during an upgrade, or all replicas before it. The page script returns nothing if the two differ in
+size, or if a name has no record. Then the index is repaired in steps that hold Redis for less than a
+millisecond each. Steps are idempotent, and several replicas may repair concurrently.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ return {names, stored}
     arguments=3,
     result_of=_page_of,
 )
-"""The records between two bounds, at most so many; None if the index does not fit the hash."""
+"""Returns the records between two names, up to a limit; None if the index does not match the hash."""
 
 _FILL = Script(
     """
@@ -69,7 +69,7 @@ return step[1]
     arguments=1,
     result_of=_position_of,
 )
-"""Adds the names that a step of HSCAN meets; the cursor of the next one. Why HDEL comes first: `_SWAP`."""
+"""Adds the names of one HSCAN step; returns the next cursor. The first HDEL is explained at `_SWAP`."""
 
 _PRUNE = Script(
     """
@@ -86,11 +86,11 @@ return names[#names] or ''
     arguments=1,
     result_of=_position_of,
 )
-"""Takes out the next names that have no record; the last one looked at, empty at the end."""
+"""Removes names without a record, one step; returns the last name checked, empty at the end."""
 
 
 class NameIndex:
-    """Pages of the hash `records`, by the sorted set `names`."""
+    """Pages of the hash `records`, in the order of the sorted set `names`."""
 
     def __init__(self, topology: Topology, records: bytes, names: bytes) -> None:
         self._topology = topology
@@ -98,7 +98,7 @@ class NameIndex:
         self._repairing = asyncio.Lock()
 
     async def page(self, prefix: bytes, after: bytes, limit: int) -> Found:
-        """Names and what is stored under them, as `RecordStore.page` has it. Raises BackendError."""
+        """Returns names with their stored records, as `RecordStore.page` defines. Raises BackendError."""
         lowest = b"(" + after if after else b"[" + prefix if prefix else b"-"
         highest = b"(" + prefix + b"\xff" if prefix else b"+"  # UTF-8 has no such byte
         arguments = (lowest, highest, b"%d" % limit)
@@ -111,7 +111,7 @@ class NameIndex:
         raise BackendUnavailable("an older version of the gateway keeps changing the records")
 
     async def _repair(self) -> None:
-        """What somebody else has repaired meanwhile is repaired once more; it happens once in an upgrade."""
+        """Fills, then prunes; repeats a repair that another replica has just finished, once per upgrade."""
         cursor = await self._call(_FILL, b"0")
         while cursor != b"0":
             cursor = await self._call(_FILL, cursor)

@@ -14,10 +14,10 @@ from backends.redis.wire.resp import Reply
 
 _VERSION_LENGTH = 32
 _VERSION_ENCODING = "latin-1"
-"""Gives the same bytes back, whatever stands where a version should be."""
+"""Decodes any 32 bytes and encodes them back unchanged, also those of a foreign record."""
 
 _FOREIGN_NAMES = ("utf-8", "surrogateescape")
-"""A name that somebody else wrote and is no text comes back as the same bytes."""
+"""Round-trips foreign names that are not UTF-8."""
 
 
 def _is_swapped(reply: Reply) -> bool:
@@ -48,13 +48,19 @@ return 1
     arguments=3,
     result_of=_is_swapped,
 )
-"""Name, expected version (empty: absent), and what to write (empty: remove). The first HDEL changes nothing,
-but after it a script may go on at `maxmemory`: who has to make room needs the directory. What fails in a
-script does not undo what came before it, so the announcement comes first, and the index before the record."""
+"""Swaps a record: name, expected version (empty: absent), new content (empty: remove).
+
+The first HDEL changes nothing, but Redis lets a script that has begun with a write continue at `maxmemory`:
+the operator who has to make room needs the directory.
+
+A failing command in a script does not undo the commands before it. So the announcement comes first, and the
+index before the record: the worst result is an announcement without a change, or a name without a record,
+which the next page repairs; never a change that no replica learns of.
+"""
 
 
 class RedisRecordStore:
-    """A `RecordStore`. Versions are random, so a record that was created anew is another one."""
+    """A `RecordStore`. Versions are random, so a re-created record has another version."""
 
     def __init__(self, topology: Topology, keys: Keys) -> None:
         self._topology = topology

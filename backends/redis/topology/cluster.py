@@ -1,4 +1,4 @@
-"""Calls of a cluster: each key belongs to a slot, and each slot to one of many masters (D97)."""
+"""Calls of a cluster: each key belongs to a slot, each slot to one of several masters (D97)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from backends.redis.wire.resp import Reply
 
 MAX_REDIRECTIONS = 5
 GAP_SECONDS = 0.25
-"""How long a slot may be without a master before calls for it fail at once."""
+"""Bound on waiting for a slot without a master; after it, calls for the slot fail immediately."""
 
 _GAP_PAUSE_SECONDS = 0.01
 _GAP_IS_OVER_SECONDS = 1.0
-"""An error that comes so long after the last one is the first of another gap."""
+"""An error this long after the previous one begins another gap."""
 
 
 class ClusterOfMasters:
-    """Sends each call to the master of its key's slot, and again if that node says that it did nothing.
+    """A `Topology` that sends each call to the master of its key's slot.
 
-    It does for MOVED, ASK and CLUSTERDOWN. Anything else may have been carried out, and is not sent again.
-    All attempts of a call share one deadline.
+    A call is sent again only if the node says that it did nothing: MOVED, ASK, CLUSTERDOWN. After any other
+    failure it may have been executed. All attempts of a call share one deadline.
     """
 
     def __init__(self, slots: SlotMap) -> None:
@@ -74,10 +74,10 @@ class ClusterOfMasters:
                 return await self._follow(redirection, command)
 
     async def _follow(self, redirection: Redirected, command: bytes) -> Reply:
-        """Send a command to the node that was named.
+        """Sends a command to the node that a redirection names.
 
-        MOVED corrects the map: the slot has a new owner. ASK does not: the slot is still moving, this key has
-        arrived already, and the new node serves it only to a client that says ASKING first.
+        MOVED corrects the map: the slot has a new owner. ASK does not: the slot is still moving, only this
+        key has arrived, and the new node serves it only after ASKING.
         """
         for _ in range(MAX_REDIRECTIONS):
             try:
@@ -86,15 +86,15 @@ class ClusterOfMasters:
                 return await self._slots.assign(redirection.slot, redirection.address).call(command)
             except Redirected as another:
                 redirection = another
-        raise BackendUnavailable("redirected again and again")
+        raise BackendUnavailable(f"redirected more than {MAX_REDIRECTIONS} times")
 
     async def _retry_in_gap(self, slot: int, command: bytes, due: float, error: NotServed) -> Reply:
-        """Send again while this may be the gap between two masters of the slot.
+        """Sends again while this may be the gap between two masters of the slot.
 
-        In a planned failover a node may hear that the old master was demoted before it hears of the new
-        master; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is
-        bounded for the cluster, not per call: in an outage that lasts, only the calls of its first
-        `GAP_SECONDS` wait, and all others fail at once (D91).
+        In a planned failover a node may learn that the old master was demoted before it learns of the new
+        one; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is bounded
+        for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS` wait, and
+        all later ones fail immediately (D91).
         """
         ends = min(due, self._end_of_gap())
         while self._loop.time() + _GAP_PAUSE_SECONDS < ends:
@@ -108,7 +108,7 @@ class ClusterOfMasters:
         raise error
 
     def _end_of_gap(self) -> float:
-        """When calls that meet the gap now are to give up."""
+        """Returns the time at which calls that meet the gap now give up."""
         now = self._loop.time()
         if now - self._last_gap >= _GAP_IS_OVER_SECONDS:
             self._gap_began = now

@@ -1,4 +1,4 @@
-"""The map of a cluster: which master owns each slot."""
+"""The slot map of a cluster: which master owns each slot."""
 
 import asyncio
 import logging
@@ -23,20 +23,20 @@ DialAddress = Callable[[Address], Coroutine[Any, Any, tuple[Address, Connection]
 
 REFRESH_PAUSE_SECONDS = 0.2
 WATCH_SECONDS = 0.7
-"""Between two looks at the map: with the pause above and a deadline, less than the 2 s that are promised."""
+"""Pause between two reads of the map: with the pause above and a deadline it stays below the promised 2 s."""
 
 MOST_ASKED = 5
-"""Masters that are asked at a look, whatever the size of the cluster."""
+"""The number of masters polled per read, however large the cluster is."""
 
 
 class SlotMap:
-    """A cache of the cluster's own map, and a `Server` for each node in it.
+    """A cache of the cluster's slot map, with a `Server` for each node in it.
 
-    It may be stale. Mostly that is harmless: a node that does not serve a key says so and does nothing. A
-    call that notices corrects the slot (`assign`) or says that the map may be stale (`refresh`). But a master
-    that was replaced while it was cut off does not know, and serves on; so the map is read again all the
-    time, and what most of the masters say counts (D138). While none answers, it is read from any node that is
-    known or was configured.
+    The cache may be stale. Mostly that is harmless: a node that does not own a slot says so and does nothing,
+    and the call that notices it corrects the slot (`assign`) or requests another read (`refresh`). It is not
+    harmless where a master was replaced while it was cut off: it does not know, and keeps serving. So the map
+    is read periodically from several masters, and the majority decides (D138). While no master answers, the
+    map is read from any node that is known or configured.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class SlotMap:
         self._new_breaker = new_breaker
         self._servers: dict[Address, Server] = {}
         self._owners: list[Server | None] = [None] * SLOTS
-        self._adopted: View | None = None  # None: calls have corrected it since
+        self._adopted: View | None = None  # the view that `_owners` equals; None after a correction
         self._masters: list[Server] = []
         self._fault: BackendError | None = None
-        self._decided = asyncio.Event()  # the map was read, or could not be
+        self._decided = asyncio.Event()  # set once the first read has succeeded or failed
         self._is_closed = False
         self._retiring: set[asyncio.Task[None]] = set()
         self._refresher = Background(
@@ -66,34 +66,34 @@ class SlotMap:
         )
 
     def owner(self, slot: int) -> Server | None:
-        """The master of a slot, as far as is known."""
+        """Returns the last known master of a slot."""
         return self._owners[slot]
 
     async def first_owner(self, slot: int, due: float) -> Server:
-        """The master of a slot that had none, once the first attempt to read the map is over."""
+        """Returns the master of a slot that had none, after the first read of the map."""
         async with deadline(due):
             await self._decided.wait()
         return self._owners[slot] or self._raise_unknown()
 
     async def masters(self, due: float) -> Sequence[Server]:
-        """All masters that own slots. Raises BackendError while none is known."""
+        """Returns all masters that own slots. Raises BackendError while none is known."""
         async with deadline(due):
             await self._decided.wait()
         return self._masters or self._raise_unknown()
 
     def assign(self, slot: int, address: Address) -> Server:
-        """A node has said who owns the slot now."""
+        """Records the new owner of a slot, which a MOVED reply has named."""
         self._owners[slot] = server = self.server_at(address)
         self._adopted = None
         self.refresh()
         return server
 
     def refresh(self) -> None:
-        """Something points to a change: read the map, soon."""
+        """Requests a read of the map, because something points to a change; requests are merged."""
         self._refresher.wake()
 
     def server_at(self, address: Address) -> Server:
-        """The node at an address, whether it owns slots or not."""
+        """Returns the node at an address, whether it owns slots or not."""
         server = self._servers.get(address)
         if server is None:
             if self._is_closed:
@@ -103,7 +103,7 @@ class SlotMap:
         return server
 
     async def close(self) -> None:
-        """Give all connections back; may be repeated."""
+        """Closes all connections; may be repeated."""
         self._is_closed = True
         await self._refresher.close()
         if self._retiring:
@@ -113,31 +113,36 @@ class SlotMap:
 
     def _raise_unknown(self) -> NoReturn:
         self.refresh()
-        fault = self._fault or BackendUnavailable("no node of the cluster is known to serve this slot")
+        fault = self._fault or BackendUnavailable("no known node of the cluster serves this slot")
         raise fault.copy()
 
     async def _read(self) -> None:
-        asked = random.sample(self._masters, min(len(self._masters), MOST_ASKED))
-        views = [view for view in await asyncio.gather(*map(_view, asked)) if view is not None]
+        polled = random.sample(self._masters, min(len(self._masters), MOST_ASKED))
+        views = [view for view in await asyncio.gather(*map(_view, polled)) if view is not None]
         if not views:
             views = [await find_view([*self._servers, *self._seeds], self._connect)]
         if self._fault is not None:
-            log.info("the cluster is known")
+            log.info("read the slot map of the cluster again")
         self._fault = None
-        if any(view != self._adopted for view in views):
+        if any(view != self._adopted for view in views):  # adopting touches all 16,384 slots
             self._adopt(views)
         self._decided.set()
 
     def _on_failed_read(self, error: Exception) -> None:
         fault = as_backend_error(error)
         if self._fault is None or self._fault.args != fault.args:
-            log.warning("the cluster is not known", extra={"fields": {"reason": str(fault)}})
+            log.warning("cannot read the slot map of the cluster", extra={"fields": {"reason": str(fault)}})
         self._fault = fault
         self._decided.set()
         self.refresh()
 
     def _adopt(self, views: list[View]) -> None:
-        """A slot that no view has a master for keeps its last one, who hears first who is next."""
+        """Assigns each slot to the master that more than half of the views name.
+
+        Without a majority, as for moments while slots move, a slot keeps its owner, and redirections correct
+        it. A slot that no view has a master for keeps its last known owner, which is the first to learn of
+        the new one.
+        """
         self._adopted = views[0] if all(view == views[0] for view in views) else None
         shares = shares_of(views)
         for share in shares:
@@ -147,7 +152,7 @@ class SlotMap:
                     self._owners[slot] = master
         owners = [owner for share in shares for owner in self._owners[share.first : share.last + 1]]
         self._masters = [owner for owner in dict.fromkeys(owners) if owner is not None]
-        in_use = set(self._owners)
+        in_use = set(self._owners)  # of all slots, so also the last known owner of one without a master
         for address in [each for each, server in self._servers.items() if server not in in_use]:
             retiring = asyncio.create_task(_retire(self._servers.pop(address)))
             self._retiring.add(retiring)
@@ -155,7 +160,7 @@ class SlotMap:
 
 
 async def _view(master: Server) -> View | None:
-    """The cluster as a master sees it; None if it does not say."""
+    """Returns the slot map as a master sees it; None if it does not answer."""
     try:
         return view_of(await master.call(CLUSTER_SLOTS), master.host)
     except BackendError:
@@ -163,6 +168,6 @@ async def _view(master: Server) -> View | None:
 
 
 async def _retire(server: Server) -> None:
-    """Close the connection to a node that serves no slot any more, once its last calls are over."""
+    """Closes the connection to a node without slots, after the deadline of its last calls."""
     await asyncio.sleep(DEADLINE_SECONDS)
     await server.close()

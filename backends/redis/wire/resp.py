@@ -15,7 +15,7 @@ class ErrorReply(Exception):
 
 
 Reply = Any
-"""None, int, bytes, `ErrorReply`, or a list of these."""
+"""A decoded reply: None, int, bytes, `ErrorReply`, or a list of these."""
 
 LONGEST_LINE_BYTES = 16_384
 LARGEST_REPLY_BYTES = 64 * 1024 * 1024

@@ -58,7 +58,7 @@ async def admitted(charges) -> int:
 
 
 @pytest.mark.parametrize("replicas", [4])
-async def test_of_many_charges_at_once_exactly_the_limit_is_admitted(open_replica, clock, replicas):
+async def test_concurrent_charges_are_admitted_exactly_up_to_the_limit(open_replica, clock, replicas):
     stores = [await open_replica(clock) for _ in range(replicas)]
     for limit in (1, 17):
         calls = [(store, number) for store in stores for number in range(80 // replicas)]

@@ -119,7 +119,7 @@ async def test_odd_keys_are_kept_apart(store, engine, table_name):
     ],
     ids=str,
 )
-async def test_what_another_program_wrote_is_not_taken_for_an_entry(store, engine, table_name, foreign):
+async def test_foreign_data_is_not_taken_for_an_entry(store, engine, table_name, foreign):
     await store.entries.put(TABLE, "k", Entry(b"1", None))
     (item,) = engine.observer.scan(table_name)
     strange = {"pk": item["pk"], "sk": item["sk"], **foreign}
@@ -228,7 +228,7 @@ def sequences_table():
 
 @settings(max_examples=25, deadline=None)
 @given(acts=st.lists(ACTS, max_size=40))
-def test_a_sequence_of_operations_shows_what_a_dictionary_would(sequences_table, acts):
+def test_a_sequence_of_operations_behaves_like_a_dictionary(sequences_table, acts):
     engine_url, name = sequences_table
     own = uuid4().hex
     acts = [act if isinstance(act, int) else (f"{own}_{act[0]}", act[1]) for act in acts]

@@ -93,20 +93,20 @@ async def test_a_full_store_accepts_again_after_a_purge(clock, full):
     assert await fill(full, Entry(b"", None)) > 0
 
 
-async def test_a_full_store_accepts_as_much_as_before_once_its_entries_fell_due(clock, full):
+async def test_a_full_store_accepts_as_much_again_after_its_entries_expired(clock, full):
     held = await fill(full, Entry(b"", clock.wall_ms() + 60_000))
     clock.advance(61_000)
     assert await fill(full, Entry(b"", clock.wall_ms() + 60_000)) == held
 
 
-async def test_one_large_value_takes_the_room_of_many_that_fell_due(clock, full):
+async def test_one_large_value_takes_the_room_of_many_expired_entries(clock, full):
     await fill(full, Entry(b"", clock.wall_ms() + 60_000))
     clock.advance(61_000)
     await full.put(OTHER_TABLE, "large", Entry(b"x" * 90_000, None))
     assert await full.get(OTHER_TABLE, "large") is not None
 
 
-async def test_entries_without_expiry_are_never_given_up_for_others(clock, full):
+async def test_entries_without_expiry_are_never_evicted(clock, full):
     held = await fill(full, Entry(b"", None))
     clock.advance(YEAR_MS)
     with pytest.raises(StoreFull):
@@ -120,7 +120,7 @@ async def test_a_value_larger_than_the_store_is_refused(clock, full):
     assert full.used_bytes == 0
 
 
-async def test_puts_collect_what_fell_due_though_nobody_asks_for_it(clock):
+async def test_puts_collect_expired_entries_that_nobody_reads(clock):
     store = new_store(clock)
     for number in range(1000):
         await store.put(TABLE, f"old{number}", Entry(b"1", clock.wall_ms() + 60_000 + number))
@@ -130,7 +130,7 @@ async def test_puts_collect_what_fell_due_though_nobody_asks_for_it(clock):
     assert [await store.get(TABLE, f"old{number}") for number in range(1000)] == [None] * 1000
 
 
-async def test_a_put_that_collects_looks_at_no_entry_that_is_not_due(clock):
+async def test_a_collecting_put_visits_expired_entries_only(clock):
     """A full scan of this many entries for each of these puts would take minutes."""
     store = new_store(clock)
     for number in range(50_000):
@@ -146,7 +146,7 @@ async def test_a_put_that_collects_looks_at_no_entry_that_is_not_due(clock):
 
 
 @pytest.mark.parametrize("expires_in_ms", [60_000, 60_001, 60_500, 60_999])
-async def test_an_entry_is_kept_until_it_falls_due(clock, expires_in_ms):
+async def test_an_entry_is_kept_until_it_expires(clock, expires_in_ms):
     store = new_store(clock)
     entry = Entry(b"1", clock.wall_ms() + expires_in_ms)
     await store.put(TABLE, "k", entry)
@@ -155,7 +155,7 @@ async def test_an_entry_is_kept_until_it_falls_due(clock, expires_in_ms):
     assert await store.get(TABLE, "k") == entry
 
 
-async def test_an_entry_that_was_given_more_time_is_not_collected_at_its_first_expiry(clock):
+async def test_an_extended_entry_is_not_collected_at_its_first_expiry(clock):
     store = new_store(clock)
     await store.put(TABLE, "k", Entry(b"1", clock.wall_ms() + 60_000))
     await store.put(TABLE, "k", Entry(b"2", clock.wall_ms() + 120_000))
@@ -165,7 +165,7 @@ async def test_an_entry_that_was_given_more_time_is_not_collected_at_its_first_e
 
 
 @pytest.mark.parametrize("step_ms", [0, 1000], ids=["one second", "a second each"])
-async def test_overwriting_one_key_for_ever_leaves_no_growth(clock, step_ms):
+async def test_overwriting_one_key_for_ever_does_not_grow_memory(clock, step_ms):
     store = new_store(clock)
     tracemalloc.start()
     try:
@@ -177,7 +177,7 @@ async def test_overwriting_one_key_for_ever_leaves_no_growth(clock, step_ms):
     assert held_bytes < 200_000
 
 
-async def test_a_purge_of_many_entries_is_done_in_small_steps(clock):
+async def test_a_purge_of_many_entries_takes_small_steps(clock):
     store = new_store(clock)
     for number in range(5000):
         await store.put(TABLE, f"k{number}", Entry(b"1", None))

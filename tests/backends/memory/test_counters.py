@@ -3,7 +3,7 @@
 from backends.memory.backend import MemoryWindowCounter
 
 
-async def test_windows_that_closed_are_removed_when_another_opens(clock):
+async def test_closed_windows_are_removed_when_another_opens(clock):
     counter = MemoryWindowCounter(now_ms=clock.monotonic_ms)
     for number in range(1000):
         await counter.charge(f"bucket{number}", 1, 60_000)
@@ -23,7 +23,7 @@ async def test_open_windows_stay_when_others_are_removed(clock):
     assert not (await counter.charge("late", 1, 60_000)).admitted
 
 
-async def test_a_step_of_the_wall_clock_neither_opens_nor_prolongs_a_window(clock):
+async def test_a_wall_clock_step_neither_opens_nor_prolongs_a_window(clock):
     counter = MemoryWindowCounter(now_ms=clock.monotonic_ms)
     await counter.charge("bucket", 1, 60_000)
     clock.jump_wall(3_600_000)

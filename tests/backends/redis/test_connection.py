@@ -35,7 +35,7 @@ async def test_large_values_pass_in_both_directions_at_once(connection):
     await asyncio.gather(*(echo(number) for number in range(200)))
 
 
-async def test_a_refusal_is_the_reply_to_its_own_call(connection):
+async def test_an_error_reply_belongs_to_its_own_call(connection):
     before, refused, after = await outcomes(
         [
             connection.send(pack("ECHO", "a")),
@@ -48,7 +48,7 @@ async def test_a_refusal_is_the_reply_to_its_own_call(connection):
 
 
 @pytest.mark.parametrize("passed", range(13))
-async def test_a_reply_that_is_cut_anywhere_fails_every_call_that_waits(connect, link, passed):
+async def test_a_truncated_reply_fails_every_waiting_call(connect, link, passed):
     connection = await connect(link.port)
     assert await connection.send(pack("PING")) == b"PONG"
     link.replies_left = len(b"$5\r\nfirst\r\n") + passed
@@ -89,7 +89,7 @@ async def test_garbage_ends_the_connection(connect, link, garbage):
         (b"-DENIED Redis is running in protected mode\r\n", "runs in protected mode (DENIED)"),
     ],
 )
-async def test_a_reply_that_nobody_asked_for_ends_the_connection(connect, link, unasked, reason):
+async def test_an_unexpected_reply_ends_the_connection(connect, link, unasked, reason):
     connection = await connect(link.port)
     assert await connection.send(pack("PING")) == b"PONG"
     link.say(unasked)
@@ -98,7 +98,7 @@ async def test_a_reply_that_nobody_asked_for_ends_the_connection(connect, link, 
     assert not connection.is_overdue
 
 
-async def test_the_reply_to_a_cancelled_call_reaches_nobody_else(connection):
+async def test_the_reply_to_a_cancelled_call_reaches_no_other_call(connection):
     calls = [connection.send(pack("ECHO", number)) for number in range(100)]
     for call in calls[::3]:
         call.cancel()
@@ -111,7 +111,7 @@ async def test_the_reply_to_a_cancelled_call_reaches_nobody_else(connection):
     assert await connection.send(pack("PING")) == b"PONG"
 
 
-async def test_callers_that_go_away_while_they_wait_disturb_nobody(connect, link):
+async def test_cancelled_callers_do_not_disturb_others(connect, link):
     connection = await connect(link.port)
     link.reply_delay = 0.05
 
@@ -131,7 +131,7 @@ def report_end(connection: Connection, on_end) -> None:
     connection.report_to(on_error_reply=lambda reply: reply, on_recovery=lambda: None, on_end=on_end)
 
 
-async def test_an_owner_gives_the_exceptions_and_hears_of_the_first_good_reply_after_each_run_of_them(
+async def test_an_owner_maps_error_replies_and_is_notified_of_each_recovery(
     connection,
 ):
     recoveries = []
@@ -148,7 +148,7 @@ async def test_an_owner_gives_the_exceptions_and_hears_of_the_first_good_reply_a
     assert recoveries == [3, 0]
 
 
-async def test_an_end_fails_the_calls_in_flight_once_and_says_so_once(connection):
+async def test_an_end_fails_the_calls_in_flight_and_is_reported_once(connection):
     ended = []
     report_end(connection, lambda: ended.append(connection.fault))
     calls = [connection.send(pack("PING")) for _ in range(3)]
@@ -159,14 +159,14 @@ async def test_an_end_fails_the_calls_in_flight_once_and_says_so_once(connection
     assert connection.in_flight == 0
 
 
-async def test_who_asks_to_be_told_after_the_end_is_told_at_once(connection):
+async def test_an_owner_that_registers_after_the_end_is_notified_immediately(connection):
     connection.end("over")
     ended = []
     report_end(connection, lambda: ended.append(connection.fault))
     assert ended == ["over"]
 
 
-async def test_nothing_complains_about_calls_that_nobody_waits_for_any_more(connection):
+async def test_abandoned_calls_cause_no_warnings(connection):
     connection.send(pack("PING")).cancel()
     connection.send_asking(pack("PING")).cancel()
     connection.end("over")

@@ -30,7 +30,7 @@ def deaf():
         yield listener
 
 
-async def test_calls_without_a_reply_fail_at_the_deadline_all_together(connect, link):
+async def test_calls_without_a_reply_fail_together_at_the_deadline(connect, link):
     connection = await connect(link.port)
     link.hold()
     started, watch = time.monotonic(), Stopwatch()
@@ -43,9 +43,7 @@ async def test_calls_without_a_reply_fail_at_the_deadline_all_together(connect, 
     assert connection.is_overdue
 
 
-async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond_its_deadline(
-    connection, server
-):
+async def test_a_slow_server_keeps_no_call_waiting_beyond_its_deadline(connection, server):
     busy_3_ms = """
         local began = redis.call('TIME')
         repeat local now = redis.call('TIME')
@@ -66,7 +64,7 @@ async def test_a_server_that_answers_all_too_slowly_keeps_no_call_waiting_beyond
     assert connection.is_overdue
 
 
-async def test_a_late_reply_on_an_ended_connection_reaches_nobody(connect, link):
+async def test_a_late_reply_on_an_ended_connection_reaches_no_call(connect, link):
     connection = await connect(link.port)
     link.hold()
     assert reasons(await outcomes([connection.send(pack("ECHO", "late"))])) == {"no answer in time"}
@@ -76,7 +74,7 @@ async def test_a_late_reply_on_an_ended_connection_reaches_nobody(connect, link)
     assert reasons(await outcomes([connection.send(pack("PING"))])) == {"no answer in time"}
 
 
-async def test_a_held_up_process_does_not_blame_the_server(connection):
+async def test_a_blocked_event_loop_does_not_fail_calls(connection):
     """There is more to read than is read in one turn of the loop, and all of it has come."""
     assert await connection.send(pack("SET", "large", LARGE)) == b"OK"
     calls = [connection.send(pack("GET", "large")) for _ in range(10)]
@@ -85,7 +83,7 @@ async def test_a_held_up_process_does_not_blame_the_server(connection):
     assert await asyncio.gather(*calls) == [LARGE] * 10
 
 
-async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_server_either(connection):
+async def test_an_event_loop_blocked_in_the_grace_period_does_not_fail_calls(connection):
     assert await connection.send(pack("PING")) == b"PONG"
     await asyncio.sleep(0.1)
     call = connection.send(pack("BLPOP", "nothing-there", 0.18))
@@ -94,7 +92,7 @@ async def test_a_process_that_is_held_up_in_its_second_wait_does_not_blame_the_s
     assert await call is None
 
 
-async def test_calls_that_are_sent_by_a_callback_that_took_long_have_their_whole_time(connection):
+async def test_calls_sent_by_a_slow_callback_have_their_full_deadline(connection):
     """Of a second, so that a busy Redis has time, too."""
     with deadlines_of(1.0):
         early = connection.send(pack("PING"))
@@ -104,14 +102,14 @@ async def test_calls_that_are_sent_by_a_callback_that_took_long_have_their_whole
     assert await asyncio.gather(early, late) == [b"PONG", None]
 
 
-async def test_the_deadline_of_an_earlier_call_is_not_that_of_a_later_one(connection):
+async def test_a_later_call_has_a_deadline_of_its_own(connection):
     """A second, so that a busy Redis has time, too."""
     with deadlines_of(1.0):
         for _ in range(3):
             assert await connection.send(pack("BLPOP", "nothing-there", 0.4)) is None
 
 
-async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_nothing_of_the_rest(connect, deaf):
+async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_no_more_data(connect, deaf):
     connection = await connect(deaf.getsockname()[1])
     watch = Stopwatch()
     calls = [connection.send(pack("SET", number, LARGE)) for number in range(500)]
@@ -126,7 +124,7 @@ async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_nothing_
         received.read()  # an orderly end would come after all that was sent
 
 
-async def test_what_was_given_up_is_not_applied_after_what_was_acknowledged_later(connect):
+async def test_an_abandoned_write_is_not_applied_after_a_later_acknowledged_one(connect):
     """What a stopped server has in its buffer may be applied still, but before anything that comes later."""
     names = [f"k{number}" for number in range(300)]
     with RedisServer() as server:

@@ -39,7 +39,7 @@ async def _check_fresh(acts: list, server: RedisServer) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(acts=st.lists(ACTS, max_size=60))
-def test_a_sequence_of_operations_shows_what_a_dictionary_would(server, acts):
+def test_a_sequence_of_operations_behaves_like_a_dictionary(server, acts):
     asyncio.run(_check_fresh(acts, server))
 
 
@@ -54,27 +54,27 @@ async def test_an_entry_without_expiry_has_no_time_to_live(server, store):
     assert server.command("PTTL", "kvs:e:tbl_a:k") == -1
 
 
-async def test_the_expiry_that_was_put_comes_back_whatever_redis_makes_of_it(server, store):
+async def test_the_stored_expiry_is_returned_whatever_the_ttl_in_redis(server, store):
     entry = Entry(b"1", SystemClock().wall_ms() + HOUR_MS)
     await store.entries.put(TABLE, "k", entry)
     server.command("PERSIST", "kvs:e:tbl_a:k")
     assert await store.entries.get(TABLE, "k") == entry
 
 
-async def test_an_entry_that_is_due_when_it_is_put_removes_what_was_there(server, store):
+async def test_putting_an_expired_entry_removes_its_predecessor(server, store):
     await store.entries.put(TABLE, "k", Entry(b"1", None))
     await store.entries.put(TABLE, "k", Entry(b"2", SystemClock().wall_ms()))
     assert server.command("EXISTS", "kvs:e:tbl_a:k") == 0
 
 
 @pytest.mark.parametrize("foreign", [b"", b"1", b"\x00" * 9, b"\x02" + struct.pack(">Q", 0) + b"{}"])
-async def test_what_another_program_wrote_is_not_taken_for_an_entry(server, store, foreign):
+async def test_foreign_data_is_not_taken_for_an_entry(server, store, foreign):
     server.command("SET", "kvs:e:tbl_a:k", foreign)
     with pytest.raises(CorruptEntry):
         await store.entries.get(TABLE, "k")
 
 
-async def test_a_list_in_the_place_of_an_entry_is_not_taken_for_one(server, store):
+async def test_a_list_is_not_taken_for_an_entry(server, store):
     server.command("RPUSH", "kvs:e:tbl_a:k", "x")
     with pytest.raises(CorruptEntry):
         await store.entries.get(TABLE, "k")
@@ -99,7 +99,7 @@ def _fill(server: RedisServer, entries: int) -> None:
     server.command("MSET", *(part for name in names for part in (name, "1")))
 
 
-async def test_a_cursor_that_another_process_gave_makes_the_walk_of_its_master_begin_anew(server, store):
+async def test_a_cursor_of_another_process_restarts_the_scan_of_its_master(server, store):
     """It would skip keys: each process has a hash function of its own."""
     _fill(server, 2000)
     cursor = (await store.entries.purge([TABLE], None)).cursor
@@ -112,7 +112,7 @@ async def test_a_cursor_that_another_process_gave_makes_the_walk_of_its_master_b
     assert server.command("KEYS", "kvs:e:*") == []
 
 
-async def test_a_walk_for_many_tables_asks_no_more_than_one_for_a_single_table(server, store):
+async def test_a_purge_of_many_tables_sends_no_more_scans_than_one_of_a_single_table(server, store):
     _fill(server, 3000)
     one = await purge(store.entries, Keyspace("tbl_0"))
     many = await purge(store.entries, *(Keyspace(f"tbl_{n:032x}") for n in range(500)))
@@ -137,7 +137,7 @@ async def test_every_name_in_redis_begins_with_the_prefix(server):
         assert all(name.startswith(b"team:kvs:") for name in server.command("KEYS", "*"))
 
 
-async def test_a_database_keeps_to_itself(server, store):
+async def test_databases_are_separate(server, store):
     async with opened_redis(server.url.removesuffix("/0") + "/3") as third:
         await third.entries.put(TABLE, "k", Entry(b"1", None))
         assert await store.entries.get(TABLE, "k") is None

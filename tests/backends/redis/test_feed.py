@@ -32,7 +32,7 @@ async def _swap(records, *names: str) -> None:
     ],
     ids=["removed", "cut", "flushed"],
 )
-async def test_a_reader_whose_position_is_gone_is_told_that_others_may_be_missing(server, records, loss):
+async def test_the_feed_is_incomplete_for_a_lost_position(server, records, loss):
     await _swap(records, "a")
     here = (await records.changes(None)).position
     await _swap(records, "b", "c")
@@ -44,7 +44,7 @@ async def test_a_reader_whose_position_is_gone_is_told_that_others_may_be_missin
     assert (await records.changes(changes.position)).names == ("e",)
 
 
-async def test_a_feed_that_was_replaced_by_a_failover_is_not_taken_for_the_one_that_was_read(server, records):
+async def test_a_feed_replaced_in_a_failover_is_incomplete(server, records):
     """The new master lacks the last announcement, and has given its id to another."""
     await _swap(records, "a", "b")
     here = (await records.changes(None)).position
@@ -63,7 +63,7 @@ async def saving():
             yield server, store
 
 
-async def test_a_server_that_lost_what_was_read_in_a_record_but_not_in_the_feed_says_it_is_incomplete(saving):
+async def test_the_feed_is_incomplete_after_another_process_took_over(saving):
     """As after a failover: the position is there, a record that was read since is not."""
     server, store = saving
     await _swap(store.records, "a")
@@ -79,13 +79,13 @@ async def test_a_server_that_lost_what_was_read_in_a_record_but_not_in_the_feed_
     assert not (await store.records.changes(here)).is_complete
 
 
-async def test_a_reader_of_an_empty_feed_is_told_the_first_change(records):
+async def test_a_reader_of_an_empty_feed_gets_the_first_change(records):
     here = (await records.changes(None)).position
     await _swap(records, "a")
     assert (await records.changes(here)).names == ("a",)
 
 
-async def test_where_nothing_can_be_announced_nothing_is_changed(server, records):
+async def test_a_swap_that_cannot_be_announced_changes_nothing(server, records):
     server.command("SET", FEED, "something else")
     with pytest.raises(CorruptEntry):
         await records.swap("a", b"1", None)

@@ -46,7 +46,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("reply", HOSTILE.values(), ids=HOSTILE)
-async def test_a_reply_beyond_all_bounds_ends_the_connection_and_costs_no_time(reply):
+async def test_a_reply_beyond_the_bounds_ends_the_connection_and_costs_no_time(reply):
     async with ScriptedRedis(lambda _: b":1\r\n") as server:
         _, connection = await asyncio.get_running_loop().create_connection(Connection, HOST, server.port)
         call = connection.send(b"*1\r\n$1\r\nX\r\n")
@@ -58,7 +58,7 @@ async def test_a_reply_beyond_all_bounds_ends_the_connection_and_costs_no_time(r
         assert reasons(await outcomes([connection.send(b"")])) == {connection.fault}
 
 
-async def test_what_a_server_keeps_sending_is_read_in_time_that_is_linear_in_it():
+async def test_reading_takes_time_linear_in_the_bytes_received():
     """In pieces as small as they come: of a line that does not end, a string, an array."""
     for head, piece, pieces in (
         (b"+", b"x", LONGEST_LINE_BYTES),
@@ -85,12 +85,12 @@ async def test_what_a_server_keeps_sending_is_read_in_time_that_is_linear_in_it(
     ],
     ids=lambda announced: repr(announced[:20]),
 )
-def test_what_is_announced_is_refused_before_it_comes(announced):
+def test_an_announcement_beyond_the_bounds_is_refused_before_its_data(announced):
     with pytest.raises(NotResp):
         list(ReplyReader().feed(announced))
 
 
-def test_lines_count_like_strings(monkeypatch):
+def test_lines_count_against_the_size_of_a_reply(monkeypatch):
     monkeypatch.setattr("backends.redis.wire.resp.LARGEST_REPLY_BYTES", 1000)
     reader = ReplyReader()
     line = b"+" + b"x" * 500 + b"\r\n"
@@ -107,7 +107,7 @@ READ = [[1, 60000, 7], [1, 2], b"a\r\nbc", b"OK", None, None, [], -7, [b"0", [b"
 
 
 @pytest.mark.parametrize("size", range(1, len(REPLIES) + 1))
-def test_replies_are_read_the_same_in_pieces_of_any_size(size):
+def test_replies_are_read_alike_in_pieces_of_any_size(size):
     reader, read = ReplyReader(), []
     for start in range(0, len(REPLIES), size):
         read += reader.feed(REPLIES[start : start + size])
@@ -119,7 +119,7 @@ def test_replies_are_read_the_same_in_pieces_of_any_size(size):
     [b":", b":+1", b":1_0", b": 1", b":1.0", b"$", b"$x", b"$1_0", b"$-2", b"*-2", b"*", b"*1e3", b"x", b""],
     ids=repr,
 )
-def test_a_line_that_is_none_of_resp2_is_refused(line):
+def test_a_malformed_line_is_refused(line):
     with pytest.raises(NotResp):
         list(ReplyReader().feed(line + b"\r\n0\r\n"))
 
@@ -150,7 +150,7 @@ CALLS = {
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 @pytest.mark.parametrize("scheme", ["redis", "redis+cluster", "redis+sentinel"])
-async def test_a_reply_of_another_shape_is_an_ordinary_failure(scheme, shape, caplog):
+async def test_a_reply_of_another_shape_is_an_ordinary_error(scheme, shape, caplog):
     """Of what is asked before a server is used, or of everything later."""
     async with ScriptedRedis(lambda _: shape) as server:
         path = "/main" if scheme == "redis+sentinel" else ""
@@ -167,7 +167,7 @@ async def test_a_reply_of_another_shape_is_an_ordinary_failure(scheme, shape, ca
 
 @pytest.mark.parametrize("name", ["put", "delete", "charge", "swap", "ping"])
 @pytest.mark.parametrize("shape", [b"*0\r\n", b"$-1\r\n", b"+YES\r\n"], ids=repr)
-async def test_nothing_is_taken_for_done_that_was_not_said_to_be(name, shape):
+async def test_an_unexpected_reply_is_not_taken_for_success(name, shape):
     async with ScriptedRedis(lambda _: shape) as server:
         store = await open_backend(RedisSettings(url=f"redis://{HOST}:{server.port}"), SystemClock())
         try:

@@ -31,13 +31,13 @@ def _name(what: tuple[str, ...]) -> bytes:
 
 
 @given(NAMED, NAMED)
-def test_two_different_things_never_share_a_name(one, other):
+def test_two_different_objects_never_share_a_name(one, other):
     assume(one != other)
     assert _name(one) != _name(other)
 
 
 @given(st.lists(NAMED, min_size=2, max_size=40, unique=True))
-def test_many_different_things_have_as_many_names(things):
+def test_different_objects_have_different_names(things):
     assert len({_name(thing) for thing in things}) == len(things)
 
 
@@ -47,7 +47,7 @@ def test_every_name_begins_with_the_prefix(what):
 
 
 @given(st.one_of(st.binary(), st.lists(st.sampled_from([b"{", b"}", b"a", b"b"])).map(b"".join)))
-def test_a_key_has_the_slot_that_redis_py_finds(key):
+def test_a_key_has_the_slot_that_redis_py_computes(key):
     assert slot_of(key) == key_slot(key)
 
 
@@ -55,7 +55,7 @@ def test_a_key_has_the_slot_that_redis_py_finds(key):
     keyspaces=st.lists(TRICKY, min_size=1, max_size=3, unique=True),
     others=st.lists(NAMED, max_size=20, unique=True),
 )
-def test_the_pattern_of_tables_finds_their_entries_which_are_told_from_all_others(server, keyspaces, others):
+def test_the_pattern_of_tables_matches_their_entries_and_others_are_dropped(server, keyspaces, others):
     server.command("FLUSHALL")
     things = [*(("entry", keyspace, key) for keyspace in keyspaces for key in ("k", ":")), *others]
     server.command("MSET", *(part for thing in things for part in (_name(thing), "")))
@@ -67,7 +67,7 @@ def test_the_pattern_of_tables_finds_their_entries_which_are_told_from_all_other
 
 
 @given(st.lists(st.none() | st.text(max_size=5), min_size=1, max_size=6), st.data())
-def test_a_prepared_command_is_packed_like_any_other(words, data):
+def test_a_prepared_command_is_encoded_like_any_other(words, data):
     words = words + [None] * (not any(word is None for word in words))
     assume(words.count(None) <= 4)
     arguments = data.draw(st.lists(st.binary(), min_size=words.count(None), max_size=words.count(None)))

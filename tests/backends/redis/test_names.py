@@ -26,7 +26,7 @@ async def names_of(store, prefix: str = "") -> list[str]:
     return [name async for name, _ in all_records(store.records, prefix)]
 
 
-async def test_a_directory_of_an_older_version_is_found_whole_and_in_order(server):
+async def test_a_directory_of_an_older_version_is_indexed_completely(server):
     names = [f"app/acme/{number:04d}/e" for number in range(1200)]
     write_as_before(server, *reversed(names))
     async with opened_redis(server.url) as store:
@@ -34,7 +34,7 @@ async def test_a_directory_of_an_older_version_is_found_whole_and_in_order(serve
         assert server.command("ZCARD", NAMES) == len(names)
 
 
-async def test_what_an_older_replica_registers_and_removes_meanwhile_is_seen(server):
+async def test_changes_of_an_older_replica_repair_the_index(server):
     async with opened_redis(server.url) as store:
         for name in ("a", "b", "c"):
             assert await store.records.swap(name, b"1", None)
@@ -47,7 +47,7 @@ async def test_what_an_older_replica_registers_and_removes_meanwhile_is_seen(ser
         assert await names_of(store) == ["a", "b", "d"]
 
 
-async def test_replicas_that_index_a_directory_at_once_while_it_changes_agree(server):
+async def test_replicas_may_repair_the_index_concurrently_while_it_changes(server):
     write_as_before(server, *(f"{number:04d}" for number in range(1000)))
     async with opened_redis(server.url) as one, opened_redis(server.url) as other:
 
@@ -63,7 +63,7 @@ async def test_replicas_that_index_a_directory_at_once_while_it_changes_agree(se
         assert server.command("ZCARD", NAMES) == len(stored)
 
 
-async def test_a_user_without_the_right_to_change_the_index_changes_no_record():
+async def test_without_rights_to_the_index_no_record_changes():
     rights = [command for command in COMMANDS if command not in ("zadd", "zrem")]
     with TlsServer(commands=rights) as server:
         async with opened_redis(server.url, ca_file=str(server.ca_file)) as store:

@@ -96,7 +96,7 @@ def moved_once_connected(port, command):
     "reply_to",
     [moved_to_itself, moved_to_a_closed_port, moved_to_nowhere, asked_elsewhere, moved_once_connected],
 )
-async def test_every_operation_fails_in_time_with_an_error_of_the_ports(quiet_loop, url, reply_to):
+async def test_every_operation_on_a_redirecting_server_fails_in_time(quiet_loop, url, reply_to):
     async with _scripted(reply_to) as port:
         store = await open_backend(RedisSettings(url=url.format(f"{HOST}:{port}")), SystemClock())
         try:

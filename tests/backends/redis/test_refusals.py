@@ -86,7 +86,7 @@ async def is_reported(gateway, caplog, reason: str, logger: str = "kvs.stores") 
     assert (await gateway.ask_ops("/readyz")).json["dependencies"]["store"] == "down"
 
 
-async def test_scripts_that_the_server_has_forgotten_are_sent_again(server, caplog):
+async def test_scripts_are_sent_again_after_a_flush(server, caplog):
     async with served(server) as gateway:
         server.command("SCRIPT", "FLUSH")
         replies = await asyncio.gather(*(gateway.put(KEY, VALUE) for _ in range(20)))
@@ -94,7 +94,7 @@ async def test_scripts_that_the_server_has_forgotten_are_sent_again(server, capl
     assert reasons(caplog, "kvs.stores") == set()
 
 
-async def test_a_server_that_loads_its_data_is_away_until_it_has(caplog):
+async def test_a_loading_server_is_unavailable_until_it_has_loaded(caplog):
     slow = {"key_load_delay": 10_000, "loading_process_events_interval_bytes": 1_024}
     with RedisServer(**slow) as server:
         async with served(server) as gateway:
@@ -111,7 +111,7 @@ async def test_a_server_that_loads_its_data_is_away_until_it_has(caplog):
             await recovered(gateway, server, 1.0)
 
 
-async def test_a_server_that_has_become_a_replica_is_a_quota_that_cannot_be_counted(server, caplog):
+async def test_a_replica_refuses_charges(server, caplog):
     async with served(server) as gateway:
         server.command("REPLICAOF", HOST, 1)
         for _ in range(10):
@@ -122,7 +122,7 @@ async def test_a_server_that_has_become_a_replica_is_a_quota_that_cannot_be_coun
         await recovered(gateway, server)
 
 
-async def test_a_full_server_refuses_puts_and_goes_on_to_count_get_and_delete(server, caplog):
+async def test_a_full_server_refuses_puts_and_keeps_serving_counts_gets_and_deletes(server, caplog):
     async with served(server) as gateway:
         server.command("CONFIG", "SET", "maxmemory", 1)
         for _ in range(10):
@@ -143,7 +143,7 @@ async def test_a_full_server_counts_exactly(server):
     assert sum(charge.admitted for charge in charges) == 7
 
 
-async def test_who_has_to_make_room_in_a_full_server_can_change_the_directory(server):
+async def test_the_directory_of_a_full_server_can_be_changed_to_make_room(server):
     app = "/v1/orgs/acme/apps/blog"
     async with served(server) as gateway:
         assert (await gateway.manage("PUT", app, {"type": "api"})).status == 201
@@ -174,7 +174,7 @@ async def test_a_server_that_cannot_save_refuses_charges(caplog):
         await is_reported(gateway, caplog, "cannot save its data and refuses writes (MISCONF)")
 
 
-async def test_a_server_that_cannot_save_still_gets_where_quota_is_counted_elsewhere(caplog):
+async def test_a_server_that_cannot_save_serves_gets_if_counters_are_elsewhere(caplog):
     async with server_that_cannot_save(**COUNTED_ELSEWHERE) as (_, gateway):
         for _ in range(10):
             assert (await gateway.put("new", VALUE)).error == "storage_unavailable"
@@ -182,7 +182,7 @@ async def test_a_server_that_cannot_save_still_gets_where_quota_is_counted_elsew
         await is_reported(gateway, caplog, "cannot save its data and refuses writes (MISCONF)")
 
 
-async def test_a_server_that_runs_an_endless_script_is_away_until_it_is_killed(caplog):
+async def test_a_server_busy_with_a_script_is_unavailable_until_it_is_killed(caplog):
     with RedisServer(lua_time_limit=100) as server:
         async with served(server) as gateway:
             endless = asyncio.create_task(asyncio.to_thread(server.command, "EVAL", "while true do end", 0))
@@ -228,7 +228,7 @@ def _lock(server: RedisServer, before: str, after: str) -> None:
             operator.recv(1_000)
 
 
-async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(server, caplog):
+async def test_a_gateway_beyond_maxclients_logs_it_and_connects_later(server, caplog):
     async with served(server) as gateway:
         with socket.create_connection((HOST, server.port), timeout=PATIENCE_SECONDS) as other:
             for command in (b"CONFIG SET maxclients 1", b"CLIENT KILL TYPE normal"):
@@ -249,7 +249,7 @@ async def test_a_gateway_that_is_one_client_too_many_says_so_and_comes_in_later(
         (f"user:{PASSWORD}@", "0", "rejects user and password (WRONGPASS)"),
     ],
 )
-async def test_what_is_wrong_with_the_url_is_named(server, caplog, login, database, reason):
+async def test_a_wrong_database_or_password_is_named(server, caplog, login, database, reason):
     url = f"redis://{login}{HOST}:{server.port}/{database}"
     async with run_gateway({"store": {"kind": "redis", "url": url}}, clock=SystemClock()) as gateway:
         assert await codes(gateway, server) == NO_QUOTA
@@ -257,7 +257,7 @@ async def test_what_is_wrong_with_the_url_is_named(server, caplog, login, databa
         assert (await gateway.ask_ops("/readyz")).status == 503
 
 
-async def test_a_node_of_a_cluster_is_not_taken_for_a_server_of_its_own(caplog):
+async def test_a_cluster_node_is_not_used_as_a_standalone_server(caplog):
     with Cluster() as cluster:
         store = {"kind": "redis", "url": cluster.nodes[0].url}
         async with run_gateway({"store": store}, clock=SystemClock()) as gateway:

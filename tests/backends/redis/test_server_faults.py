@@ -102,7 +102,7 @@ async def test_the_first_calls_wait_for_the_first_connection(kept, server):
     ]
 
 
-async def test_nobody_waits_for_a_server_that_was_never_there_longer_than_for_a_call(kept, own_server):
+async def test_a_server_that_never_existed_costs_one_deadline(kept, own_server):
     own_server.kill()
     kept_server = kept(own_server.port, access_to(own_server))
     watch = Stopwatch()
@@ -110,7 +110,7 @@ async def test_nobody_waits_for_a_server_that_was_never_there_longer_than_for_a_
     assert watch.seconds < SLACK_SECONDS
 
 
-async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own_server):
+async def test_a_killed_server_costs_little_and_is_reconnected_immediately(kept, own_server):
     kept_server = await connected(kept(own_server.port, access_to(own_server)))
     own_server.kill()
     with pytest.raises(BackendUnavailable):
@@ -124,7 +124,7 @@ async def test_a_killed_server_costs_little_and_is_found_again_at_once(kept, own
     assert watch.seconds < 0.8
 
 
-async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
+async def test_a_stopped_server_costs_one_deadline_in_total(kept, own_server):
     kept_server = await connected(kept(own_server.port, access_to(own_server)))
     await asyncio.sleep(SETTLED_SECONDS)
     own_server.stop()
@@ -141,7 +141,7 @@ async def test_a_stopped_server_costs_one_deadline_in_all(kept, own_server):
     assert watch.seconds < 1.0
 
 
-async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_loop, server):
+async def test_a_hanging_connection_attempt_costs_one_deadline_in_total(quiet_loop, server):
     async def dial_and_hang():
         await may_connect.wait()
         return await dial_at(server.port)
@@ -163,9 +163,7 @@ async def test_an_attempt_to_connect_that_hangs_costs_one_deadline_in_all(quiet_
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_when_redis_closes_the_connection_calls_in_flight_fail_and_the_next_succeed_at_once(
-    kept, server, link
-):
+async def test_after_a_lost_connection_the_next_calls_succeed_immediately(kept, server, link):
     kept_server = await connected(kept(link.port))
     await asyncio.sleep(SETTLED_SECONDS)
     link.hold()
@@ -180,7 +178,7 @@ async def test_when_redis_closes_the_connection_calls_in_flight_fail_and_the_nex
     ]
 
 
-async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, server):
+async def test_short_lived_connections_are_retried_with_backoff(kept, server):
     attempts = 0
 
     async def dial_and_lose():
@@ -196,9 +194,7 @@ async def test_a_connection_that_never_lasts_is_not_made_again_and_again(kept, s
     assert 3 <= attempts <= 12
 
 
-async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_and_again(
-    quiet_loop, long_deadlines
-):
+async def test_a_demoted_server_is_looked_up_again_at_a_bounded_rate(quiet_loop, long_deadlines):
     attempts = []
 
     async def dial_and_count():
@@ -219,7 +215,7 @@ async def test_a_server_that_is_a_replica_now_is_looked_up_anew_but_not_again_an
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept, link):
+async def test_calls_beyond_the_limit_fail_immediately_and_others_continue(kept, link):
     kept_server = await connected(kept(link.port))
     link.hold()
     echoes = [pack("ECHO", number) for number in range(MAX_IN_FLIGHT)]
@@ -234,7 +230,7 @@ async def test_beyond_the_cap_calls_fail_at_once_and_those_in_flight_go_on(kept,
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kept, link):
+async def test_calls_that_wait_for_a_connection_are_limited(kept, link):
     link.hold()
     kept_server = kept(link.port)
     gone = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(MAX_IN_FLIGHT)]
@@ -251,7 +247,7 @@ async def test_calls_that_wait_for_a_connection_are_capped_too_while_they_do(kep
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_callers_that_go_away_make_room_for_others_and_disturb_nobody(kept, link):
+async def test_cancelled_callers_make_room_for_others(kept, link):
     kept_server = await connected(kept(link.port))
     for _ in range(5):
         gone = [asyncio.ensure_future(kept_server.call(pack("ECHO", "gone"))) for _ in range(500)]
@@ -277,7 +273,7 @@ async def test_closing_fails_the_calls_in_flight_and_all_later_ones_and_may_be_r
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, link):
+async def test_closing_ends_a_connection_attempt_and_its_waiting_calls(kept, link):
     link.hold()
     kept_server = kept(link.port)
     waiting = [asyncio.ensure_future(kept_server.call(pack("PING"))) for _ in range(10)]
@@ -289,7 +285,7 @@ async def test_closing_ends_an_attempt_to_connect_and_who_waits_for_it(kept, lin
 
 
 @pytest.mark.usefixtures("long_deadlines")
-async def test_what_nobody_foresaw_does_not_end_the_attempts_to_connect(kept, server, caplog):
+async def test_an_unhandled_exception_does_not_end_reconnecting(kept, server, caplog):
     async def dial_badly():
         if not faults:
             return await dial_at(server.port)

@@ -45,7 +45,7 @@ def test_a_stopped_server_takes_connections_and_answers_only_when_it_is_resumed(
 
 
 @pytest.mark.parametrize("state", ["running", "stopped", "killed"])
-def test_nothing_is_left_of_a_server_whose_test_failed(state):
+def test_a_failed_test_leaves_nothing_of_its_server(state):
     def fail():
         with server:
             pids.append(server.pid)
@@ -89,7 +89,7 @@ def test_a_server_with_a_password_names_it_in_its_url():
         assert server.command("PING") == b"PONG"
 
 
-def test_the_directives_of_a_server_hold():
+def test_a_server_follows_its_directives():
     with (
         RedisServer(maxmemory=1, maxmemory_policy="noeviction") as server,
         pytest.raises(ErrorReply, match="OOM"),

@@ -80,7 +80,7 @@ async def _put_to(store, master, seconds=NOTICED_SECONDS):
     return loop.time() - began
 
 
-async def test_a_master_that_most_sentinels_name_no_more_is_left_though_its_connection_lives(region):
+async def test_a_master_that_most_sentinels_replaced_is_left(region):
     (old, new), votes, url = region
     async with _opened(url) as store:
         await first_answer(store)
@@ -92,7 +92,7 @@ async def test_a_master_that_most_sentinels_name_no_more_is_left_though_its_conn
         assert old.of(b"SET") == []
 
 
-async def test_calls_on_their_way_to_a_master_that_is_left_fail(region):
+async def test_calls_in_flight_to_a_master_that_is_left_fail(region):
     (old, new), votes, url = region
     async with _opened(url) as store:
         await first_answer(store)
@@ -105,7 +105,7 @@ async def test_calls_on_their_way_to_a_master_that_is_left_fail(region):
     assert str(fault) == "the sentinels name another master"
 
 
-async def test_the_word_of_one_sentinel_against_two_moves_nobody(region):
+async def test_one_sentinel_against_two_replaces_no_master(region):
     (old, new), votes, url = region
     votes[0].server = new
     async with _opened(url) as store:
@@ -116,7 +116,7 @@ async def test_the_word_of_one_sentinel_against_two_moves_nobody(region):
     assert new.commands == []
 
 
-async def test_a_master_is_kept_and_found_again_on_the_word_of_fewer_sentinels(region):
+async def test_a_minority_of_sentinels_may_confirm_the_adopted_master(region):
     (old, _), votes, url = region
     async with _opened(url) as store:
         await first_answer(store)
@@ -128,7 +128,7 @@ async def test_a_master_is_kept_and_found_again_on_the_word_of_fewer_sentinels(r
         await store.entries.put(KEYSPACE, KEY, ENTRY)
 
 
-async def test_nobody_begins_with_a_master_on_the_word_of_fewer_than_most_sentinels(region):
+async def test_a_minority_of_sentinels_cannot_introduce_a_master(region):
     (old, _), votes, url = region
     votes[0].server = votes[1].server = None
     async with _opened(url) as store:
@@ -139,7 +139,7 @@ async def test_nobody_begins_with_a_master_on_the_word_of_fewer_than_most_sentin
     assert old.commands == []
 
 
-async def test_nobody_connects_anew_while_the_sentinels_disagree(region):
+async def test_disagreeing_sentinels_prevent_a_new_connection(region):
     (old, new), votes, url = region
     votes[0].server, votes[1].server = None, new
     async with _opened(url) as store:
@@ -177,7 +177,7 @@ async def _put_everywhere(store):
         await fault_of(store.entries.put(KEYSPACE, str(number), ENTRY))
 
 
-async def test_a_node_that_most_of_the_cluster_has_replaced_is_left_though_it_serves_on(cluster):
+async def test_a_node_that_most_of_the_cluster_replaced_is_left(cluster):
     (old, second, third, heir), views, url = cluster
     async with _opened(url) as store:
         await first_answer(store)
@@ -191,7 +191,7 @@ async def test_a_node_that_most_of_the_cluster_has_replaced_is_left_though_it_se
     assert old.commands == []
 
 
-async def test_what_one_node_says_against_the_others_moves_no_slot(cluster):
+async def test_one_node_against_the_others_moves_no_slot(cluster):
     (first, second, third, stranger), views, url = cluster
     async with _opened(url) as store:
         await first_answer(store)
@@ -202,7 +202,7 @@ async def test_what_one_node_says_against_the_others_moves_no_slot(cluster):
     assert first.of(b"SET")
 
 
-async def test_nodes_of_a_cluster_that_rests_are_asked_once_a_second_or_less(cluster):
+async def test_nodes_of_an_idle_cluster_are_polled_at_most_once_a_second(cluster):
     (first, *_), _, url = cluster
     async with _opened(url) as store:
         await first_answer(store)

@@ -40,7 +40,7 @@ def reasons(caplog) -> set[str]:
     return {record.fields["reason"] for record in caplog.records if record.name == "kvs.stores"}
 
 
-async def test_a_counter_that_lost_its_time_to_live_gets_a_whole_window_and_keeps_its_count(server):
+async def test_a_counter_without_a_ttl_gets_a_full_window_and_keeps_its_count(server):
     async with opened_redis(server.url) as store:
         assert [(await store.counters.charge("b", 2, WINDOW_MS)).admitted for _ in range(3)] == [
             True,
@@ -55,7 +55,7 @@ async def test_a_counter_that_lost_its_time_to_live_gets_a_whole_window_and_keep
         assert server.command("GET", name) == b"2"
 
 
-async def test_charges_at_once_heal_a_counter_once(server):
+async def test_concurrent_charges_repair_a_counter_once(server):
     async with opened_redis(server.url) as store:
         await store.counters.charge("b", 100, WINDOW_MS)
         server.command("PERSIST", name_of(server, "w"))
@@ -65,7 +65,7 @@ async def test_charges_at_once_heal_a_counter_once(server):
 
 
 @pytest.mark.parametrize("command", [("RPUSH", "x"), ("SET", "x")], ids=str)
-async def test_what_stands_where_a_counter_should_be_is_no_quota_until_it_is_gone(server, caplog, command):
+async def test_foreign_data_in_place_of_a_counter_refuses_charges_until_removed(server, caplog, command):
     async with served(server) as gateway:
         name = name_of(server, "w")
         server.command("DEL", name)
@@ -84,7 +84,7 @@ async def test_what_stands_where_a_counter_should_be_is_no_quota_until_it_is_gon
     [("RPUSH", "x"), ("SET", "x"), ("SET", b"\x02" + bytes(20)), ("SET", b"\x01" + b"\xff" * 8 + b"1")],
     ids=str,
 )
-async def test_what_stands_where_an_entry_should_be_cannot_be_read_but_replaced(server, caplog, command):
+async def test_foreign_data_in_place_of_an_entry_can_be_replaced(server, caplog, command):
     async with served(server) as gateway:
         name = name_of(server, "e")
         server.command("DEL", name)
@@ -100,7 +100,7 @@ async def test_what_stands_where_an_entry_should_be_cannot_be_read_but_replaced(
 
 
 @pytest.mark.parametrize("record", [b"", b"x", bytes(31), b"a" * 32 + b"{"], ids=repr)
-async def test_records_that_are_none_are_a_directory_that_cannot_be_read(server, caplog, record):
+async def test_foreign_records_make_the_directory_unreadable(server, caplog, record):
     async with served(server) as gateway:
         token = await new_table(gateway, "posts")
         for name in server.command("HKEYS", "kvs:records"):
@@ -112,7 +112,7 @@ async def test_records_that_are_none_are_a_directory_that_cannot_be_read(server,
         assert token not in caplog.text
 
 
-async def test_a_key_of_another_kind_where_the_records_should_be_is_a_fault_of_the_store(server):
+async def test_a_records_key_of_another_type_is_a_store_error(server):
     server.command("SET", "kvs:records", "x")
     async with opened_redis(server.url) as store:
         with pytest.raises(CorruptEntry):
@@ -140,7 +140,7 @@ async def test_a_foreign_record_hides_no_other_and_can_be_replaced_and_removed(s
         assert await store.records.read("n") is None
 
 
-async def test_a_record_whose_name_is_no_text_hides_no_other(server):
+async def test_a_record_with_a_name_that_is_not_utf8_hides_no_other(server):
     server.command("HSET", "kvs:records", b"\xe9", b"x" * 100)
     async with opened_redis(server.url) as store:
         assert await store.records.swap("n", b"1", None)

@@ -160,7 +160,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-async def test_who_is_not_let_in_is_told_why(servers, case, log):
+async def test_a_refused_connection_gives_the_reason(servers, case, log):
     settings, reason = REFUSALS[case]
     fault = await _refusal_of(settings(servers), *vars(servers).values())
     assert (type(fault), str(fault)) == (BackendMisconfigured, reason)
@@ -177,12 +177,12 @@ async def test_another_authority_is_not_trusted(secured, stranger):
     )
 
 
-async def test_a_server_that_wants_tls_is_not_one_that_is_away(secured):
+async def test_a_server_that_requires_tls_is_distinguished_from_a_dead_one(secured):
     fault = await _refusal_of(RedisSettings(url=secured.url.replace("rediss", "redis")), secured)
     assert str(fault) == "closes the connection before it answers; may require TLS (rediss://)"
 
 
-async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stranger, log, monkeypatch):
+async def test_a_server_without_tls_is_distinguished_from_a_dead_one(servers, stranger, log, monkeypatch):
     """It says nothing at all, so that the deadline ends the wait."""
     monkeypatch.setattr(server, "DEADLINE_SECONDS", 0.25)
     url = f"rediss://:{SECRET}@{HOST}:{servers.plain.port}"
@@ -199,14 +199,14 @@ async def test_a_server_without_tls_is_told_from_one_that_is_away(servers, stran
         await store.close()
 
 
-async def test_a_server_that_wants_a_certificate_of_its_client_is_told_from_one_that_is_away():
+async def test_a_missing_client_certificate_is_named():
     with TlsServer() as server:
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
         fault = await _refusal_of(_tls(server.url, server), server)
     assert str(fault) == NO_CERTIFICATE
 
 
-async def test_a_server_that_wants_a_certificate_of_its_client_is_shown_one(tmp_path):
+async def test_a_client_certificate_is_presented(tmp_path):
     with TlsServer() as server, TlsServer() as stranger:
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
         trusted = {"ca_file": str(server.ca_file), **server.client_files()}
@@ -258,7 +258,7 @@ def locked_region(servers):
 
 
 @pytest.mark.parametrize("username", [None, USER])
-async def test_sentinels_have_a_user_and_password_of_their_own(locked_region, username):
+async def test_sentinels_have_their_own_user_and_password(locked_region, username):
     access = SentinelSettings(username=username, password=PASSWORD)
     async with opened_redis(locked_region, sentinel=access) as store:
         await store.entries.put(TABLE, "k", ENTRY)
@@ -282,7 +282,7 @@ async def test_sentinels_have_a_user_and_password_of_their_own(locked_region, us
     ],
     ids=["no password for sentinels", "a wrong one for sentinels", "a wrong one for the master"],
 )
-async def test_the_reason_names_who_refused(locked_region, server_password, sentinel, reason):
+async def test_the_reason_names_the_refusing_server(locked_region, server_password, sentinel, reason):
     url = locked_region.replace(SECRET, server_password)
     store = await open_backend(RedisSettings(url=url, sentinel=sentinel), SystemClock())
     try:
@@ -295,7 +295,7 @@ async def test_the_reason_names_who_refused(locked_region, server_password, sent
     assert str(fault) == reason
 
 
-async def test_a_password_of_sentinels_that_was_changed_is_used_without_a_restart(locked_region):
+async def test_a_changed_sentinel_password_is_used_without_a_restart(locked_region):
     wrong = RedisSettings(url=locked_region, sentinel=SentinelSettings(password="wrong"))
     store = await open_backend(wrong, SystemClock())
     try:
@@ -306,7 +306,7 @@ async def test_a_password_of_sentinels_that_was_changed_is_used_without_a_restar
         await store.close()
 
 
-def test_nothing_secret_is_shown_of_settings():
+def test_repr_of_settings_shows_no_secret():
     settings = RedisSettings(url="redis+sentinel://h/m", sentinel=SentinelSettings(password=SECRET))
     assert SECRET not in repr(settings) + repr(settings.sentinel)
 
@@ -314,7 +314,7 @@ def test_nothing_secret_is_shown_of_settings():
 @pytest.mark.parametrize(
     "password", ["p@ss:w/rd", "100%", "%41", "a+b c", "#?&=;,[]", "pässwörd", "\U0001f511"]
 )
-async def test_user_and_password_may_hold_anything_when_percent_encoded(secured, password):
+async def test_percent_encoded_credentials_may_contain_anything(secured, password):
     user = "tänant:@/%"
     secured.command("ACL", "SETUSER", user, "reset", "on", f">{password}", "~kvs*", "+@all")
     login = f"{quote(user, safe='')}:{quote(password, safe='')}"
@@ -325,7 +325,7 @@ async def test_user_and_password_may_hold_anything_when_percent_encoded(secured,
         assert await store.entries.get(TABLE, "k") == ENTRY
 
 
-async def test_a_password_that_is_put_right_at_the_server_lets_the_gateway_in_without_a_restart(secured):
+async def test_a_password_corrected_at_the_server_needs_no_restart(secured):
     secured.command("ACL", "SETUSER", USER, f"<{PASSWORD}", ">changed")
     store = await open_backend(_tls(secured.url, secured), SystemClock())
     try:
@@ -374,7 +374,7 @@ class _TlsSentinel(TlsServer):
         return Observer(self.port, (), super()._observer().tls)
 
 
-async def test_sentinels_and_their_master_are_asked_over_tls(secured, stranger, tmp_path):
+async def test_sentinels_and_their_master_are_reached_over_tls(secured, stranger, tmp_path):
     with _TlsSentinel(secured) as sentinel:
         sentinel.command("SENTINEL", "MONITOR", MASTER_NAME, HOST, secured.port, 1)
         for option, value in (("auth-user", "observer"), ("auth-pass", "battery-staple")):

@@ -32,7 +32,7 @@ HERE = Address("127.0.0.1", 6379)
         ("rediss+cluster://u:p@127.0.0.1/0", (Layout.CLUSTER, True, "u", "p", (HERE,), "", 0)),
     ],
 )  # fmt: skip
-def test_a_url_says_where_redis_is_and_how_to_get_in(url, parts):
+def test_a_url_is_parsed(url, parts):
     assert parse_url(url) == RedisUrl(*parts)
 
 
@@ -51,7 +51,7 @@ def test_a_url_says_where_redis_is_and_how_to_get_in(url, parts):
         "redis://u:\ud800@a",
     ],
 )  # fmt: skip
-def test_what_is_not_a_url_of_redis_is_refused(url):
+def test_a_malformed_url_is_refused(url):
     with pytest.raises(InvalidUrl):
         parse_url(url)
 
@@ -60,12 +60,12 @@ def test_what_is_not_a_url_of_redis_is_refused(url):
     "url",
     ["redis://canary@a", "redis://u:can/ary@a", "canary", "redis://a/canary", "redis+sentinel://a/b/canary"],
 )
-def test_a_refusal_repeats_nothing_of_the_url(url):
+def test_a_refusal_repeats_no_part_of_the_url(url):
     with pytest.raises(InvalidUrl) as refused:
         parse_url(url)
     assert "canary" not in repr(refused.value)
 
 
-def test_neither_user_nor_password_is_shown():
+def test_repr_shows_neither_user_nor_password():
     shown = repr(parse_url("redis://canary-user:canary-password@127.0.0.1"))
     assert "canary" not in shown

@@ -42,7 +42,7 @@ def wire(server):
     return Wire(server)
 
 
-async def test_replies_to_admitted_and_refused_charges_are_read_in_one_step(wire):
+async def test_replies_to_charges_are_read_in_one_step(wire):
     counter = RedisWindowCounter(wire, KEYS)
     assert [(await counter.charge("acme/blog", 2, 60_000)).admitted for _ in "123"] == [True, True, False]
     for reply in wire.replies[-3:]:

@@ -88,7 +88,7 @@ class Cluster:
             node.command("CLUSTER", "ADDSLOTS", *share)
 
     def _introduce(self) -> None:
-        """Everyone to everyone: gossip would get there too, but in seconds."""
+        """Introduces every node to every other: gossip alone would take seconds."""
         for node in self.nodes:
             for other in self.nodes:
                 if other is not node:

@@ -1,4 +1,4 @@
-"""Longer deadlines for calls of Redis, for tests that are not about them: this machine may be busy."""
+"""Longer deadlines for calls to Redis, for tests of other subjects on a busy machine."""
 
 import sys
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ LONG_SECONDS = 20.0
 
 @contextmanager
 def deadlines_of(seconds: float = LONG_SECONDS) -> Iterator[None]:
-    """In this process; wherever the adapter's constant has been imported to."""
+    """Patches the adapter's constant in every module of this process that has imported it."""
     modules = [module for name, module in sys.modules.items() if name.startswith("backends.redis")]
     with pytest.MonkeyPatch.context() as patch:
         for module in modules:

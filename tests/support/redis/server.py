@@ -12,12 +12,12 @@ from tests.support.servers import ServerProcess
 
 Directive = str | int | Sequence[str]
 
-# Where replicas are synchronized without a disk, a replica that is in step gets no writes for up to a second.
+# With diskless synchronization a replica in step may get no writes for up to a second.
 REPLICATION: Mapping[str, Directive] = {"repl_diskless_sync": "no"}
 
 
 class RedisServer(ServerProcess):
-    """Without persistence unless directives say so.
+    """A server without persistence unless directives configure it.
 
     Directives are those of redis.conf, with underscores for dashes; a sequence repeats one.
     """
@@ -35,14 +35,14 @@ class RedisServer(ServerProcess):
         return f"redis://{login}{HOST}:{self.port}/0"
 
     def command(self, *parts: Part) -> Any:
-        """Over a connection of its own."""
+        """Runs a command over a new connection."""
         return self._observer().command(*parts)
 
     def session(self) -> AbstractContextManager[Callable[..., Any]]:
         return self._observer().session()
 
     def write_to_replicas(self, replicas: int, *parts: Part) -> None:
-        """A command that counts as done when so many replicas have it."""
+        """Runs a write and waits until `replicas` replicas have it."""
         with self.session() as ask:
             ask(*parts)
             assert ask("WAIT", replicas, 5_000) == replicas
@@ -68,7 +68,7 @@ class RedisServer(ServerProcess):
         return [server_binary(), str(self.directory / "redis.conf"), *self.arguments]
 
     def _take_port(self) -> None:
-        """Writes the configuration, too: only then, because a server may rewrite it."""
+        """Also writes the configuration: only here, because a server may rewrite it."""
         super()._take_port()
         self._write_configuration()
 
@@ -80,7 +80,7 @@ class RedisServer(ServerProcess):
         (self.directory / "redis.conf").write_text("".join(lines))
 
     def _answers(self) -> bool:
-        """And has loaded its data."""
+        """Whether this process answers and has loaded its data."""
         try:
             info = self.command("INFO")
         except ConnectionError:
@@ -89,7 +89,7 @@ class RedisServer(ServerProcess):
 
 
 def is_in_step(replica: RedisServer) -> bool:
-    """Whether it has loaded its master's data and follows it."""
+    """Whether a replica has loaded its master's data and follows it."""
     role, *details = role_of(replica)
     return role == b"slave" and details[2] == b"connected"
 
@@ -103,7 +103,7 @@ def is_master(server: RedisServer) -> bool:
 
 
 def role_of(server: RedisServer) -> Sequence[Any]:
-    """What ROLE says. Who becomes a replica ends its clients' connections, and has no role until then."""
+    """Returns the reply to ROLE; no role from a server that is becoming a replica and resets its clients."""
     try:
         return list(server.command("ROLE"))
     except ConnectionResetError:

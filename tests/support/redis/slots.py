@@ -1,4 +1,4 @@
-"""Slots of a cluster: who owns them, and how one changes hands."""
+"""Slots of a cluster: their owners, and moves from one owner to another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ SlotMap = tuple[tuple[int, int, int], ...]
 
 
 def shares(masters: int) -> list[range]:
-    """All slots, divided evenly."""
+    """Divides all slots evenly."""
     bounds = [SLOTS * each // masters for each in range(masters + 1)]
     return [range(first, end) for first, end in pairwise(bounds)]
 
 
 def slot_map(node: RedisServer) -> SlotMap:
-    """What `node` believes."""
+    """Returns the slot map as `node` sees it."""
     ranges = node.command("CLUSTER", "SLOTS")
     return tuple(sorted((first, last, master[1]) for first, last, master, *_ in ranges))
 
@@ -46,14 +46,14 @@ class SlotMove:
         self.source.command("CLUSTER", "SETSLOT", self.slot, "MIGRATING", node_id(self.target))
 
     def move_keys(self, at_most: int = 10) -> int:
-        """How many keys have moved; 0 when the source has none left."""
+        """Moves some keys and returns their number; 0 when the source has none left."""
         keys = self.source.command("CLUSTER", "GETKEYSINSLOT", self.slot, at_most)
         for key in keys:
             self.source.command("MIGRATE", HOST, self.target.port, key, 0, 5_000)
         return len(keys)
 
     def finish(self) -> None:
-        """Move what is left and name the new owner, to itself first: the slot is never without one."""
+        """Moves the remaining keys, then announces the new owner, beginning with itself."""
         while self.move_keys():
             pass
         owner = node_id(self.target)

@@ -1,4 +1,4 @@
-"""A server that listens with TLS alone and lets in named users only."""
+"""A server that listens with TLS only and admits named users only."""
 
 import ssl
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ COMMANDS = (
 
 
 class TlsServer(RedisServer):
-    """The default user is off; `USER` may run `commands` on the keys that match `keys`."""
+    """A server without the default user; `USER` may run `commands` on keys that match `keys`."""
 
     def __init__(
         self, *, keys: str = "~kvs*", commands: Sequence[str] = COMMANDS, **directives: Directive
