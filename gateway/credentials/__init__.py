@@ -1,7 +1,7 @@
-"""Where callers' secrets come from.
+"""Sources of callers' secrets.
 
-keyring          static keys by their ids; which roles are approved
-networks         whether a peer is in one of several networks
-session          session credentials: tokens that carry their own proof, and who may be issued them
-trusted_proxy    a proxy in front that vouches for callers
+keyring          static access keys, and the patterns of approved roles
+networks         membership of a peer's address in configured networks
+session          session credentials: self-contained signed tokens, issued and opened
+trusted_proxy    callers named by a trusted proxy in front
 """

@@ -1,4 +1,4 @@
-"""From an access key id to its secret and its caller; and which roles are approved."""
+"""Finds the secret and the caller of an access key id, and decides which roles are approved."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -22,17 +22,17 @@ class AccessKey(Struct, frozen=True):
 
 
 class SessionSource(Protocol):
-    """Access keys that session tokens carry."""
+    """Opens the access keys inside session tokens."""
 
     def open(self, session_token: bytes, access_key_id: str) -> AccessKey:
-        """The access key inside. Raises InvalidCredentials or ExpiredCredentials."""
+        """Returns the access key inside. Raises InvalidCredentials or ExpiredCredentials."""
         ...
 
 
 class Keyring:
     """Static keys for calls without a session token, session credentials for calls with one (D21).
 
-    A denied access key is as good as unknown, whatever it can prove (D147).
+    A denied access key is refused like an unknown one, even with a valid signature (D147).
     """
 
     def __init__(
@@ -46,17 +46,18 @@ class Keyring:
         self._denied = denied
 
     def find(self, access_key_id: str, session_token: bytes | None) -> AccessKey:
-        """The access key. Raises InvalidCredentials, also for a static key with a session token."""
+        """Returns the access key. Raises InvalidCredentials, also for a static key with a session token."""
         if access_key_id in self._denied:
             raise _unknown(access_key_id)
         if session_token is not None:
             if self._sessions is None:
-                raise InvalidCredentials(detail="session token: not accepted by this gateway")
+                raise InvalidCredentials(detail="this gateway accepts no session tokens")
             try:
                 return self._sessions.open(session_token, access_key_id)
             except InvalidCredentials as refusal:
                 if access_key_id in self._static:
-                    refusal.detail = f"{_shown(access_key_id)}: an access key that has no session token"
+                    shown = _shown(access_key_id)
+                    refusal.detail = f"{shown}: a static access key; send it without x-amz-security-token"
                 raise
         key = self._static.get(access_key_id)
         if key is None:
@@ -67,25 +68,25 @@ class Keyring:
 def _unknown(access_key_id: str) -> InvalidCredentials:
     if access_key_id.startswith("ASIA"):
         return InvalidCredentials(
-            detail=f"{_shown(access_key_id)}: temporary, and x-amz-security-token is missing"
+            detail=f"{_shown(access_key_id)}: temporary credentials; send their x-amz-security-token"
         )
     return InvalidCredentials(detail=f"{_shown(access_key_id)}: not an access key of this gateway")
 
 
 def _shown(access_key_id: str) -> str:
-    """As it was sent, if it looks like one: some swap it with the secret."""
+    """Returns the id as sent if it looks like one: callers sometimes swap it with the secret."""
     return access_key_id if _USUAL.fullmatch(access_key_id) else "Credential"
 
 
 _USUAL = re.compile("[A-Z0-9]{1,32}")
 _ASSUMED = re.compile(r"arn:([^:]*):sts::([^:]*):assumed-role/([^/:]+)/[^/:]+")
-_CHARACTER = "[!-9;-~]"  # visible ASCII but the colon
+_CHARACTER = "[!-9;-~]"  # visible ASCII except the colon
 
 
 class ApprovedRoles:
     """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25).
 
-    A denied role is not approved, whatever else matches it (D147).
+    A denied role is not approved, even if an approved pattern matches it (D147).
     """
 
     def __init__(self, patterns: Iterable[str], denied: Iterable[str] = ()) -> None:
@@ -97,7 +98,7 @@ class ApprovedRoles:
 
 
 def role_of(arn: str) -> str:
-    """The role behind an assumed-role session's ARN; any other ARN is returned as it is."""
+    """Returns the role of an assumed-role session's ARN, and any other ARN unchanged."""
     session = _ASSUMED.fullmatch(arn)
     if session is None:
         return arn

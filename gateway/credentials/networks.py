@@ -1,4 +1,4 @@
-"""Whether a peer's address is in one of several networks."""
+"""Membership of a peer's address in configured networks."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 
 
 class Networks:
-    """Networks as they are written in the configuration; false if there are none."""
+    """Networks from the configuration; false if there are none."""
 
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = [ip_network(network) for network in networks]
@@ -16,9 +16,9 @@ class Networks:
         return bool(self._networks)
 
     def _contain(self, peer: str) -> bool:
-        """Whether the peer is inside; one without an address is not.
+        """Whether the peer is inside; a peer without an address is not.
 
-        An IPv6 listener sees an IPv4 peer as ::ffff:a.b.c.d; it is matched as the IPv4 address that it is.
+        An IPv6 listener sees an IPv4 peer as ::ffff:a.b.c.d, which is matched as the IPv4 address.
         """
         try:
             address = ip_address(peer)

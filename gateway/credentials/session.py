@@ -1,11 +1,11 @@
-"""Session credentials that need no database: a token signed with a master key, a secret derived from both.
+"""Session credentials without a database: a token signed with a master key, and a secret derived from both.
 
 token     base64url(claims) "." base64url(HMAC-SHA256(master key, claims))
 secret    base64url(HMAC-SHA256(master key, "secret" + token))
 
-One key makes both digests, so their inputs must never be the same: claims are a JSON object and begin
-with a brace, the other input begins with the label "secret". A token alone does not give its secret
-(D22). The first master key issues, all of them verify; a token names its key by a derived identifier.
+One key makes both digests, so their inputs must never be equal: claims are a JSON object and begin with a
+brace, the other input begins with the label "secret". A token alone does not reveal its secret (D22). The
+first master key issues, all of them verify; a token names its key by a derived identifier.
 """
 
 import hmac
@@ -29,7 +29,7 @@ _CACHED_SESSIONS = 10_000
 
 
 class Claims(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a session token says. Times are seconds since 1970."""
+    """The claims in a session token. Times are seconds since 1970."""
 
     key_id: str
     access_key_id: str
@@ -40,7 +40,7 @@ class Claims(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IssuedSession(Struct, frozen=True):
-    """What a function needs to sign; shown once."""
+    """Credentials that a workload signs with; shown once."""
 
     access_key_id: str
     secret_access_key: str
@@ -66,7 +66,7 @@ class SessionCredentials:
         self._opened: LRUCache[bytes, _Session] = LRUCache(_CACHED_SESSIONS)
 
     def issue(self, role: str, ttl_seconds: int, environment: Environment | None) -> IssuedSession:
-        """New credentials for `role`, made with the first master key."""
+        """Issues credentials for `role` with the first master key."""
         key_id, master_key = next(iter(self._master_keys.items()))
         now_seconds = self._clock.wall_ms() // 1000
         claims = Claims(
@@ -87,12 +87,12 @@ class SessionCredentials:
         )
 
     def open(self, session_token: bytes, access_key_id: str) -> AccessKey:
-        """The access key inside. Raises InvalidCredentials or ExpiredCredentials."""
+        """Returns the access key inside. Raises InvalidCredentials or ExpiredCredentials."""
         session = self._opened.get(session_token)
         if session is None:
             session = self._opened[session_token] = self._verify(session_token)
         if session.access_key_id != access_key_id:
-            raise InvalidCredentials(detail="session token: of another access key")
+            raise InvalidCredentials(detail="the session token belongs to another access key")
         if session.expires_at_seconds * 1000 <= self._clock.wall_ms():
             expired_at = iso_instant(session.expires_at_seconds * 1000)
             raise ExpiredCredentials(detail=f"session token expired at {expired_at}")
@@ -128,7 +128,7 @@ def _encode(data: bytes) -> bytes:
 
 
 def _decode(text: bytes) -> bytes:
-    """Raises InvalidCredentials unless `_encode` gives the same text: base64 has several for some bytes."""
+    """Decodes the one canonical text. Raises InvalidCredentials for others: base64 has several per value."""
     try:
         data = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except ValueError:
@@ -139,7 +139,7 @@ def _decode(text: bytes) -> bytes:
 
 
 class Issuer(Struct, frozen=True):
-    """Who may be issued session credentials, and for how long; `sessions` is None if none are issued."""
+    """Roles that may be issued session credentials, and the longest lifetime; None issues none."""
 
     sessions: SessionCredentials | None
     roles: ApprovedRoles

@@ -1,7 +1,7 @@
-"""A proxy in front that has verified the signature (Amazon API Gateway with IAM authorization).
+"""Callers named by a proxy in front that has verified the signature (Amazon API Gateway with IAM).
 
-It is trusted only if everything that is configured holds: the shared secret in its header, the address that
-it calls from (D24). Both headers are dropped from what anybody else sends.
+The proxy is trusted only if every configured condition holds: the shared secret in its header, and the
+address of its connection (D24). Both headers are dropped from the requests of all other peers.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from gateway.domain.model import Caller
 
 
 class TrustedProxy:
-    """At least one of `secrets` and `networks` must be given; any of the secrets will do (D146).
+    """Recognizes the proxy by `secrets`, `networks` or both; any one of the secrets is enough (D146).
 
     Header names are lower-case.
     """
@@ -34,7 +34,7 @@ class TrustedProxy:
         self._networks = networks
 
     def vouched_caller(self, headers: Headers, peer: str) -> Caller | None:
-        """The caller that a trusted proxy names; None if this is no trusted proxy, or it names none."""
+        """Returns the caller that a trusted proxy names; None for other peers, or if it names none."""
         if headers.repeated & {self._caller_header, self._secret_header}:
             raise IncompleteSignature("A header of the trusted proxy was sent more than once.")
         arn = headers.get(self._caller_header)
@@ -43,7 +43,7 @@ class TrustedProxy:
         return Caller(role_of(arn.decode("latin-1")))
 
     def strip(self, headers: Headers) -> Headers:
-        """The headers without the two of the proxy, for a caller that it does not vouch for."""
+        """Returns the headers without the two of the proxy, for a request that it has not verified."""
         if headers.get(self._caller_header) is None and headers.get(self._secret_header) is None:
             return headers
         return headers.without(self._caller_header, self._secret_header)

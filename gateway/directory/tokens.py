@@ -1,7 +1,7 @@
 """Table tokens: `kvs_`, 256 random bits, a checksum; 49 letters and digits after the prefix.
 
-With the checksum (CRC-32 of everything before it) mistyped and invented tokens are refused without asking the
-store, and secret scanners match without false alarms. Only the SHA-256 of a token is stored.
+By the checksum (CRC-32 of everything before it) mistyped tokens are refused without a read of the store, and
+secret scanners match without false alarms. Only the SHA-256 of a token is stored.
 """
 
 import re
@@ -19,19 +19,19 @@ _SHAPE = re.compile(rb"kvs_[0-9A-Za-z]{43}([0-9A-Za-z]{6})")
 
 
 def new_token() -> str:
-    """A new, random token."""
+    """Returns a new, random token."""
     body = PREFIX + _base62(randbits(256), _RANDOM_CHARACTERS)
     return (body + _checksum(body)).decode()
 
 
 def is_well_formed(token: bytes) -> bool:
-    """Whether prefix, alphabet, length and checksum are those of a token that this gateway issued."""
+    """Whether prefix, alphabet, length and checksum are correct."""
     shape = _SHAPE.fullmatch(token)
     return shape is not None and _checksum(token[:-_CHECKSUM_CHARACTERS]) == shape[1]
 
 
 def digest_of(token: bytes) -> bytes:
-    """The SHA-256 that a token is stored and looked up by."""
+    """Returns the SHA-256 by which a token is stored and looked up."""
     return sha256(token).digest()
 
 

@@ -1,11 +1,11 @@
-"""AWS Signature Version 4, seen from the server: bytes, secret and instant in, verdict out.
+"""AWS Signature Version 4 on the server: bytes, secret and instant in, verdict out.
 
 No I/O, no clock, no HTTP library. `examine` checks everything that needs no secret and returns a Claim;
 `SigningKeys.prove` checks the claim's signature (D12).
 
 authorization    the Authorization field and the instant of signing, parsed
-signing          canonical request, signing keys, the comparison
-verification     the rules, in the order in which they are checked
+signing          canonical request, signing keys, comparison
+verification     the rules, in their order
 """
 
 from gateway.sigv4.authorization import stated_access_key_id

@@ -1,8 +1,8 @@
-"""What a request states about its signature: the Authorization field, and the instant of signing.
+"""Parses the Authorization field and the instant of signing.
 
-Both are parsed and checked for shape alone. A caller states the same Credential and SignedHeaders in each
-request of a day, so statements are cached; signatures are not. Anybody can send statements, so one
-that is longer than any signer needs is parsed and not cached (D18).
+Both are checked for their format alone. A caller sends the same Credential and SignedHeaders in each request
+of a day, so these statements are cached; signatures are not. Unauthenticated callers can send any statement,
+so one that is longer than any signer needs is parsed and not cached (D18).
 """
 
 import re
@@ -17,7 +17,7 @@ from gateway.domain.headers import Headers
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 AMZ = b"x-amz-"
-"""Prefix of the header fields that have to be signed."""
+"""Prefix of the header fields that must be signed."""
 
 _BEARER = re.compile(rb"(?i)(^|[,\s])(bearer\b|kvs_)")
 _SIGNATURE_DIGITS = 64
@@ -26,11 +26,11 @@ _PRINTABLE = re.compile(rb"[!-~]+")
 _CACHED_STATEMENTS = 1024
 _CACHED_LISTS = 256
 _CACHED_BYTES = 1024
-"""Longest statement or list that is cached: parsed, one of 8,000 bytes would take 200 KB."""
+"""Longest statement or list in the cache: one of 8,000 bytes would take 200 KB when parsed."""
 
 
 class Credential(Struct, frozen=True):
-    """Who signs, and for which day, region and service."""
+    """The signer's access key id, and the day, region and service of the signature."""
 
     access_key_id: str
     date: str
@@ -41,7 +41,7 @@ class Credential(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True):
-    """The field without the signature. The list of signed headers is checked later."""
+    """The Authorization field without the signature. The list of signed headers is checked later."""
 
     credential: Credential
     signed_headers: bytes
@@ -50,8 +50,8 @@ class Statement(Struct, frozen=True):
 class SignedHeaders(Struct, frozen=True):
     """A well-formed list of signed headers.
 
-    `request` is a template of the canonical request: target, each value, the body's hash. `amz_count` is how
-    often `x-amz-` occurs in the names.
+    `request` is a template of the canonical request: target, each value, the body's hash. `amz_count` is the
+    number of occurrences of `x-amz-` in the names.
     """
 
     names: tuple[bytes, ...]
@@ -60,7 +60,7 @@ class SignedHeaders(Struct, frozen=True):
 
 
 def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
-    """Statement and signature. Raises IncompleteSignature naming the part that is missing or malformed."""
+    """Returns statement and signature. Raises IncompleteSignature naming the missing or malformed part."""
     before, found, rest = field.rpartition(b"Signature=")
     signature, comma, after = rest.partition(b",")
     if not found:
@@ -76,7 +76,7 @@ def parse_authorization(field: bytes) -> tuple[Statement, bytes]:
 
 
 def stated_access_key_id(headers: Headers) -> str | None:
-    """The access key id that a request states, proved or not; None if it states none."""
+    """Returns the access key id in a request, verified or not; None if there is none."""
     try:
         return parse_authorization(headers.get(b"authorization", b""))[0].credential.access_key_id
     except IncompleteSignature:
@@ -91,14 +91,14 @@ def _check_algorithm(field: bytes) -> None:
 
 
 def explain_bearer(field: bytes) -> str | None:
-    """What to tell about a token in Authorization, if one is there."""
+    """Returns a hint for the caller if Authorization holds a table token."""
     if _BEARER.search(field) is None:
         return None
     return "the table token belongs in X-KVS-Authorization, the signature in Authorization"
 
 
 def _parse_statement(before: bytes, after: bytes) -> Statement:
-    """The parameters before and after the signature, which may stand anywhere among them."""
+    """Parses the parameters before and after the signature, which may be anywhere among them."""
     _check_algorithm(before)
     before = before.rstrip()
     if not before.endswith((b",", ALGORITHM)):
@@ -132,7 +132,7 @@ def _parse_credential(text: bytes) -> Credential:
 
 
 def parse_signed_headers(text: bytes) -> SignedHeaders:
-    """The names in the list. Raises IncompleteSignature unless they are lower-case, sorted and distinct."""
+    """Parses the list. Raises IncompleteSignature unless its names are lower-case, sorted and distinct."""
     return (_known_list if len(text) <= _CACHED_BYTES else _parse_list)(text)
 
 
@@ -159,7 +159,7 @@ _BASIC_FORM = re.compile(rb"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})(
 
 
 def signing_date(headers: Headers) -> bytes:
-    """X-Amz-Date, else Date. Raises IncompleteSignature if neither was sent."""
+    """Returns X-Amz-Date, else Date. Raises IncompleteSignature if neither was sent."""
     date = headers.get(b"x-amz-date")
     if date is None:
         date = headers.get(b"date")
@@ -172,7 +172,7 @@ def signing_date(headers: Headers) -> bytes:
 
 @lru_cache(1024)
 def unix_seconds(date: bytes) -> int:
-    """Seconds since 1970. Raises IncompleteSignature for anything but an existing moment in basic form."""
+    """Returns seconds since 1970. Raises IncompleteSignature unless it is a real moment in basic form."""
     digits = _BASIC_FORM.fullmatch(date)
     if digits is None:
         raise IncompleteSignature("Date must be in ISO-8601 'basic format', YYYYMMDDTHHMMSSZ.")
@@ -184,6 +184,6 @@ def unix_seconds(date: bytes) -> int:
 
 
 def basic_form(seconds: int) -> str:
-    """The instant in the form in which clients sign it."""
+    """Returns the instant in the form that clients sign."""
     # strftime writes years before 1000 with fewer than four digits
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ").zfill(16)

@@ -1,8 +1,8 @@
-"""The arithmetic of Signature V4: the canonical request, what is signed, the keys, the comparison.
+"""The arithmetic of Signature V4: canonical request, signing keys, comparison.
 
-Source: AWS, "Create a signed AWS API request". Client and server have to make the same bytes. For services
-other than S3 the path is normalized and each segment encoded twice in all: the first encoding is on the
-wire, the server adds the second.
+Source: AWS, "Create a signed AWS API request". Client and server must produce the same bytes. For services
+other than S3 the path is normalized and each segment is encoded twice: the first encoding is on the wire, the
+server adds the second.
 """
 
 import hmac
@@ -18,25 +18,25 @@ _TAB = ord("\t")
 _UNRESERVED = "-_.~"
 _CACHED_TARGETS = 256
 _CACHED_BYTES = 128
-"""Longest target that is cached: the routes are short, and anybody can send others."""
+"""Longest target in the cache: the routes are short, and unauthenticated callers can send any other."""
 
 
 def canonical_uri(path: bytes) -> bytes:
-    """The wire path without dot segments and empty segments, percent-encoded once more (D14)."""
+    """Returns the wire path without dot segments and empty segments, percent-encoded once more (D14)."""
     segments: list[bytes] = []
     for segment in path.split(b"/"):
         if segment == b"..":
             del segments[-1:]
         elif segment not in (b"", b"."):
             segments.append(segment)
-    # RFC 3986 would keep a slash for a last dot segment, too; botocore, smithy and aws4 do not
+    # RFC 3986 would also keep a slash for a last dot segment; botocore, smithy and aws4 do not
     ends_in_slash = bool(segments) and path.endswith(b"/")
     normal = b"/" + b"/".join(segments) + (b"/" if ends_in_slash else b"")
     return quote_from_bytes(normal, safe="/" + _UNRESERVED).encode()
 
 
 def canonical_query(query: bytes) -> bytes:
-    """Names and values decoded, encoded by one rule (`+` is a plus) and sorted after encoding (D15)."""
+    """Decodes names and values, encodes them by one rule (`+` is a plus) and sorts the result (D15)."""
     if not query:
         return b""
     pairs = []
@@ -50,7 +50,7 @@ def canonical_query(query: bytes) -> bytes:
 def canonical_request(
     method: bytes, target: bytes, signed: SignedHeaders, values: tuple[bytes, ...], payload_hash: bytes
 ) -> bytes:
-    """The six parts, a line each; `values` are those of the signed headers, in their order."""
+    """Returns the canonical request; `values` are those of the signed headers, in their order."""
     request = signed.request % (method, _canonical_target(target), *values, payload_hash)
     if _TAB in request or b"" in request.split(b" "):  # finds two spaces in half the time of `in`
         values = tuple(map(_fold, values))
@@ -71,7 +71,7 @@ _known_target = lru_cache(_CACHED_TARGETS)(_spell_target)
 
 
 def _fold(value: bytes) -> bytes:
-    """Runs of white space inside a value count as one space (D20)."""
+    """Reduces each run of white space inside a value to one space (D20)."""
     return b" ".join(value.split())
 
 
@@ -80,7 +80,7 @@ def _encode(text: bytes) -> str:
 
 
 class Claim(Struct, frozen=True):
-    """Who the request says it is from, and what a signature has to prove."""
+    """The signer that a request names, and the bytes that its signature must match."""
 
     access_key_id: str
     session_token: bytes | None
@@ -96,14 +96,14 @@ class Claim(Struct, frozen=True):
 class SigningKeys:
     """Signing keys, derived once per secret and scope (day, region, service); `size` of them are cached.
 
-    The secret is part of what a key is found by, so a replaced secret takes effect at once (D18).
+    The secret is part of the cache key, so a replaced secret takes effect immediately (D18).
     """
 
     def __init__(self, size: int = 10_000) -> None:
         self._keyed = lru_cache(size)(_keyed)
 
     def prove(self, claim: Claim, secret: bytes) -> None:
-        """Raise SignatureMismatch unless the claim was signed with `secret`. Compares in constant time."""
+        """Raises SignatureMismatch unless the claim was signed with `secret`. Compares in constant time."""
         if not claim.declared_hash_holds:
             raise SignatureMismatch
         keyed = self._keyed(secret, claim.scope).copy()
@@ -117,4 +117,4 @@ def _keyed(secret: bytes, scope: bytes) -> hmac.HMAC:
     for part in scope.split(b"/"):
         key = hmac.digest(key, part, "sha256")
     keyed = hmac.new(key, digestmod="sha256")
-    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's own object: fewer calls
+    return getattr(keyed, "_hmac", None) or keyed  # OpenSSL's own object saves calls

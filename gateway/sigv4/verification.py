@@ -1,7 +1,7 @@
-"""The rules of Signature V4, in the order in which they answer; then the proof.
+"""The rules of Signature V4, checked in a fixed order (D13).
 
-Shape, region, service, scope, time, signed headers, host need no secret: `examine`. Then the caller looks up
-the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists what is refused; the order is D13.
+`examine` checks everything that needs no secret: format, region, service, scope, time, signed headers, host.
+Then its caller looks up the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists the refusals.
 """
 
 import re
@@ -44,7 +44,7 @@ _HOST = re.compile(r"[A-Za-z0-9._:@\[\]-]+")
 
 
 class SignatureRules(Struct, frozen=True):
-    """What this gateway accepts. An empty `public_hosts` accepts any Host that was signed."""
+    """The values that this gateway accepts. An empty `public_hosts` accepts any signed Host."""
 
     region: str
     service: str = "execute-api"
@@ -55,7 +55,7 @@ class SignatureRules(Struct, frozen=True):
 def examine(
     method: bytes, target: bytes, headers: Headers, body: bytes, *, rules: SignatureRules, now_seconds: int
 ) -> Claim:
-    """Check everything but the signature itself. Raises the first SignatureRefusal that applies."""
+    """Checks everything except the signature itself. Raises the first SignatureRefusal that applies."""
     statement, signature = _read_authorization(target, headers)
     date = signing_date(headers)
     signed_at_seconds = unix_seconds(date)
@@ -95,7 +95,7 @@ def _explain_missing(target: bytes, headers: Headers) -> str | None:
     if b"x-amz-signature" in _parameter_names(target):
         return "presigned URLs are not supported: the signature belongs in Authorization"
     if b"x-kvs-authorization" in headers:
-        return "the table token is not enough: sign the request, too, with AWS Signature V4 for execute-api"
+        return "the table token alone is not enough: sign the request with AWS Signature V4 for execute-api"
     return None
 
 
@@ -132,17 +132,18 @@ def _out_of_time(signed_at_seconds: int, now_seconds: int, skew_seconds: int) ->
         bound = basic_form(now_seconds - skew_seconds)
         return SignatureExpired(
             f"Signature expired: {signed_at} is now earlier than {bound} ({now} - {skew_seconds} s.)",
-            detail=f"signed {off_seconds} s ago, at most {skew_seconds}: sign each call anew, set the clock",
+            detail=f"signed {off_seconds} s ago, at most {skew_seconds}: "
+            "sign each call again, and check this machine's clock",
         )
     bound = basic_form(now_seconds + skew_seconds)
     return SignatureExpired(
         f"Signature not yet current: {signed_at} is still later than {bound} ({now} + {skew_seconds} s.)",
-        detail=f"signed {off_seconds} s ahead of time, at most {skew_seconds}: set the clock",
+        detail=f"signed {off_seconds} s in the future, at most {skew_seconds}: check this machine's clock",
     )
 
 
 def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]:
-    """The values of the signed headers: all of them were sent, and all `x-amz-` fields are among them."""
+    """Returns the values of the signed headers, which must all be present and include all `x-amz-` fields."""
     try:
         values = tuple(map(headers.__getitem__, signed.names))
     except KeyError as unsent:
@@ -177,12 +178,12 @@ def _check_host(headers: Headers, public_hosts: frozenset[str]) -> None:
 
 
 def strip_default_port(host: str) -> str:
-    """A host name without the port that clients may or may not write."""
+    """Removes the default port, which some clients send and others do not."""
     return host.removesuffix(":443").removesuffix(":80")
 
 
 def _plain(name: str, pattern: re.Pattern[str] = _NAME) -> str:
-    """A name as it was sent, if it looks like one: what was put in its place may be a secret."""
+    """Returns a name as sent if it looks like one: a caller may have put a secret in its place."""
     if not name:
         return "empty"
     return name if pattern.fullmatch(name) else "malformed"

@@ -85,7 +85,7 @@ SIGNATURES = {
     ),
     "no signature but a token": unsigned(
         "missing_signature",
-        "the table token is not enough: sign the request, too, with AWS Signature V4 for execute-api",
+        "the table token alone is not enough: sign the request with AWS Signature V4 for execute-api",
         signer=None,
     ),
     "the token in Authorization": unsigned(
@@ -122,15 +122,17 @@ SIGNATURES = {
     ),
     "a clock that is slow": unsigned(
         "signature_expired",
-        "signed 3600 s ago, at most 300: sign each call anew, set the clock",
+        "signed 3600 s ago, at most 300: sign each call again, and check this machine's clock",
         clock_off_seconds=-3600,
     ),
     "a clock that is fast": unsigned(
-        "signature_expired", "signed 301 s ahead of time, at most 300: set the clock", clock_off_seconds=301
+        "signature_expired",
+        "signed 301 s in the future, at most 300: check this machine's clock",
+        clock_off_seconds=301,
     ),
     "a signature used again later": unsigned(
         "signature_expired",
-        "signed 600 s ago, at most 300: sign each call anew, set the clock",
+        "signed 600 s ago, at most 300: sign each call again, and check this machine's clock",
         wait_seconds=600,
     ),
     "a proxy that drops the date": unsigned(
@@ -163,7 +165,7 @@ SIGNATURES = {
     ),
     "a session without its token": unsigned(
         "invalid_credentials",
-        "ASIAIOSFODNN7EXAMPLE: temporary, and x-amz-security-token is missing",
+        "ASIAIOSFODNN7EXAMPLE: temporary credentials; send their x-amz-security-token",
         signer={"access_key_id": "ASIAIOSFODNN7EXAMPLE"},
     ),
     "a session of AWS itself": unsigned(
@@ -173,12 +175,12 @@ SIGNATURES = {
     ),
     "a static key with a session token": unsigned(
         "invalid_credentials",
-        "AKIDEXAMPLE: an access key that has no session token",
+        "AKIDEXAMPLE: a static access key; send it without x-amz-security-token",
         signer={"session_token": "IQoJb3JpZ2luX2VjEXAMPLE"},
     ),
     "a session token of another key": unsigned(
         "invalid_credentials",
-        "session token: of another access key",
+        "the session token belongs to another access key",
         session={},
         signer={"access_key_id": "ASIAIOSFODNN7EXAMPLE"},
     ),
