@@ -45,7 +45,7 @@ ROWS = (
     ),
     _row("10,000 simulated regions, one seed each", "lab/faults/test_simulation.py"),
     _row(
-        "10,000 simulated directories, some of 100,000 apps: revoked tokens stop working 2 s after any partition",
+        "10,000 simulated directories, some of 100,000 apps: revoked tokens end 2 s after a partition",
         "lab/faults/test_directory_simulation.py",
     ),
     _row(
