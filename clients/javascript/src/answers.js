@@ -1,4 +1,4 @@
-/** From a response to a result or an error. */
+/** Converts a response to a result or an error. */
 
 import { InvalidAnswer, InvalidRequest, NotAuthorized, RateLimited, Unavailable } from "./errors.js";
 import { memberOf, parsed } from "./json.js";
@@ -12,7 +12,7 @@ import { retryAfterSecondsOf } from "./retries.js";
  * @template T
  * @typedef {object} Entry
  * @property {T} value
- * @property {Date | null} expiresAt null: never
+ * @property {Date | null} expiresAt null if it never expires
  */
 
 /** @typedef {{value: unknown, text: Buffer, expiresAt: Date | null}} Found */
@@ -23,24 +23,24 @@ const REQUEST_ID = /^[!-~]{1,128}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const LONGEST_DETAIL = 256;
 
-/** What a put and a delete are answered with, by the name of its only field. @param {Response} response @param {string} name */
+/** Checks the answer to a put or a delete, which has one field of this name. @param {Response} response @param {string} name */
 export function requireDone(response, name) {
   const { object } = bodyOf(response);
-  if (object[name] !== true) throw malformed(response, `${name}: not true`);
+  if (object[name] !== true) throw malformed(response, `${name}: expected true`);
 }
 
-/** What a get is answered with; undefined if there is no entry. @param {Response} response @returns {Found | undefined} */
+/** Reads the answer to a get; undefined if there is no entry. @param {Response} response @returns {Found | undefined} */
 export function foundIn(response) {
   const { object, text } = bodyOf(response);
   const { found, expiresAt } = object;
   if (found === false) return undefined;
-  if (found !== true) throw malformed(response, "found: neither true nor false");
+  if (found !== true) throw malformed(response, "found: expected true or false");
   if (!Object.hasOwn(object, "value")) throw malformed(response, "value: missing");
-  if (expiresAt !== null && !isInstant(expiresAt)) throw malformed(response, "expiresAt: not an instant");
+  if (expiresAt !== null && !isInstant(expiresAt)) throw malformed(response, "expiresAt: expected null or an instant");
   return { value: object["value"], text, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
 }
 
-/** The value's own bytes. @param {Found} found */
+/** Returns the value as the stored bytes. @param {Found} found */
 export function rawValueOf({ text }) {
   return memberOf(text, "value") ?? Buffer.alloc(0);
 }
@@ -55,12 +55,12 @@ function isInstant(value) {
  * @returns {{object: Record<string, unknown>, text: Buffer}}
  */
 function bodyOf(response) {
-  if (!isPlain(response)) throw invalid(response, "unexpected_content_coding", "Content-Encoding: not identity");
+  if (!isPlain(response)) throw invalid(response, "unexpected_content_coding", "Content-Encoding: expected identity");
   if (!JSON_TYPE.test(fieldOf(response, "content-type") ?? ""))
-    throw invalid(response, "unexpected_content_type", "Content-Type: not application/json");
-  if (response.body === undefined) throw invalid(response, "answer_too_large", "longer than answerBytes");
+    throw invalid(response, "unexpected_content_type", "Content-Type: expected application/json");
+  if (response.body === undefined) throw invalid(response, "answer_too_large", "the body is longer than answerBytes");
   const object = objectIn(response.body);
-  if (object === undefined) throw malformed(response, "not a JSON object");
+  if (object === undefined) throw malformed(response, "expected a JSON object");
   return { object, text: response.body };
 }
 
@@ -75,9 +75,9 @@ function objectIn(body) {
 }
 
 /**
- * The error that a response other than 200 is.
+ * Converts a response other than 200 to an error.
  * @param {Response} response
- * @param {(string | undefined)[]} secrets which the answer may repeat, and the error must not
+ * @param {(string | undefined)[]} secrets of the request, which the error never contains even if the answer does
  */
 export function refusalIn(response, secrets) {
   const { status } = response;
@@ -90,7 +90,7 @@ export function refusalIn(response, secrets) {
   if (status === 408 || status >= 500) return new Unavailable({ ...facts, retryAfterSeconds });
   if (status >= 400) return new InvalidRequest(facts);
   const is = status >= 300 ? "redirect" : "unexpected_status";
-  return new InvalidAnswer({ ...facts, code: is, detail: `status ${status}: not an answer of the gateway` });
+  return new InvalidAnswer({ ...facts, code: is, detail: `status ${status} is not an answer of the gateway` });
 }
 
 /** @param {Response} response */
@@ -99,13 +99,13 @@ function codeIn(response) {
   return typeof code === "string" && CODE.test(code) ? code : `http_${response.status}`;
 }
 
-/** An id that is of the form of ids. @param {Response} response @param {(string | undefined)[]} secrets */
+/** Returns the request id, if it is well-formed. @param {Response} response @param {(string | undefined)[]} secrets */
 function requestIdIn(response, secrets) {
   const id = told(fieldOf(response, "x-request-id"), secrets);
   return REQUEST_ID.test(id) ? id : undefined;
 }
 
-/** A field without the secrets that were sent. @param {string | undefined} text @param {(string | undefined)[]} secrets */
+/** Replaces the secrets of the request in a field. @param {string | undefined} text @param {(string | undefined)[]} secrets */
 function told(text = "", secrets) {
   let shown = text;
   for (const secret of secrets) if (secret) shown = shown.replaceAll(secret, "[token]");

@@ -1,10 +1,10 @@
-/** A call: attempts and pauses, until there is an answer or the deadline has come. */
+/** A call: attempts and pauses, until an answer or the deadline. */
 
 import { refusalIn } from "./answers.js";
 import { Connections } from "./connections.js";
 import { Deadline, TIME_IS_OVER } from "./deadline.js";
 import { DeadlineExceeded, NotAuthorized, RateLimited, Unavailable } from "./errors.js";
-import { Limit } from "./limit.js";
+import { RateLimitGate } from "./rate-limit-gate.js";
 import { isRepeated, pauseSeconds } from "./retries.js";
 import { Signer } from "./signing.js";
 import { Slots } from "./slots.js";
@@ -15,11 +15,11 @@ import { Slots } from "./slots.js";
 
 /**
  * @typedef {object} CallOptions
- * @property {number | undefined} [deadlineSeconds] of this call, instead of the client's
- * @property {AbortSignal | undefined} [signal] ends the call; it is rejected with the signal's reason
+ * @property {number | undefined} [deadlineSeconds] deadline of this call, default: that of the client
+ * @property {AbortSignal | undefined} [signal] cancels the call, which is rejected with the reason of the signal
  */
 
-/** Not signed: what is in front of the gateway may change it. */
+/** Not signed: a proxy in front of the gateway may change it. */
 const ACCEPT = ["accept-encoding", "identity"];
 
 export class Calls {
@@ -30,9 +30,9 @@ export class Calls {
   #signer;
   #connections;
   #slots;
-  #limit = new Limit();
+  #gate = new RateLimitGate();
   #isClosed = false;
-  /** Credentials that were looked at. @type {Credentials | undefined} */
+  /** The last credentials that passed the check. @type {Credentials | undefined} */
   #fitting;
 
   /**
@@ -56,7 +56,7 @@ export class Calls {
   }
 
   /**
-   * The response, whose status is 200. Rejects with a KvsError, or with the reason of the caller's signal.
+   * Returns a response with status 200. Rejects with a KvsError, or with the reason of the caller's signal.
    * @param {Operation} operation
    * @param {Buffer} body
    * @param {CallOptions} options
@@ -68,7 +68,7 @@ export class Calls {
       return await this.#attempts(`${this.#base}/v1/${operation}`, body, deadline);
     } catch (error) {
       if (error !== TIME_IS_OVER) throw error;
-      throw new DeadlineExceeded({ code: "deadline_exceeded", detail: `after ${deadlineSeconds} s` });
+      throw new DeadlineExceeded({ code: "deadline_exceeded", detail: `no answer within ${deadlineSeconds} s` });
     } finally {
       deadline.close();
     }
@@ -89,17 +89,17 @@ export class Calls {
   #pauseSeconds(refusal, repetition, { remainingSeconds }) {
     let { retryAfterSeconds } = refusal;
     if (refusal instanceof RateLimited && retryAfterSeconds !== undefined)
-      retryAfterSeconds = this.#limit.secondsUntilOpen(performance.now());
+      retryAfterSeconds = this.#gate.secondsUntilOpen(performance.now());
     const situation = { repetition, retryAfterSeconds, remainingSeconds, random: Math.random() };
     return pauseSeconds(situation, this.#settings);
   }
 
-  /** One attempt, once its turn has come. @param {string} path @param {Buffer} body @param {Deadline} deadline */
+  /** Makes one attempt, when a slot is free. @param {string} path @param {Buffer} body @param {Deadline} deadline */
   async #attempt(path, body, deadline) {
     await deadline.bound((resolve) => this.#slots.acquire(() => resolve(undefined)));
     try {
       const credentials = await this.#found(deadline);
-      return this.#limit.refusal(performance.now()) ?? (await this.#sent(path, body, credentials, deadline));
+      return this.#gate.refusal(performance.now()) ?? (await this.#sent(path, body, credentials, deadline));
     } finally {
       this.#slots.release();
     }
@@ -114,24 +114,24 @@ export class Calls {
     if (came instanceof Error) return this.#unanswered(came);
     if (came.status === 200) return came;
     const refusal = refusalIn(came, [this.#token, credentials.sessionToken]);
-    if (refusal instanceof RateLimited) this.#limit.note(refusal, performance.now());
+    if (refusal instanceof RateLimited) this.#gate.note(refusal, performance.now());
     return refusal;
   }
 
-  /** Found once, and refreshed, by the AWS SDK. What it says of a failure may hold secrets. @param {Deadline} deadline */
+  /** Gets credentials from the AWS SDK, which refreshes them. Its error messages may contain secrets. @param {Deadline} deadline */
   async #found(deadline) {
     /** @type {Credentials | undefined} */
     const found = await deadline.bound((resolve) => {
       const finding = async () => this.#credentials();
       finding().then(resolve, () => resolve(undefined));
     });
-    if (!found) throw noCredentials("the AWS SDK finds no credentials");
-    if (found !== this.#fitting && !isFitting(found)) throw noCredentials("not fit for the fields of a request");
+    if (!found) throw noCredentials("the AWS SDK found no credentials");
+    if (found !== this.#fitting && !isFitting(found)) throw noCredentials("they contain a space, a line break or another invisible character");
     this.#fitting = found;
     return found;
   }
 
-  /** @param {Error & {code?: unknown}} error of the connection, which may hold what was sent or answered */
+  /** @param {Error & {code?: unknown}} error of the connection; its message may quote the request or the answer */
   #unanswered({ code }) {
     const reason = this.#isClosed ? "the client is closed" : typeof code === "string" ? code : "the connection failed";
     return new Unavailable({ code: "no_answer", detail: reason });
@@ -148,7 +148,7 @@ function noCredentials(detail) {
   return new NotAuthorized({ code: "no_credentials", detail });
 }
 
-/** Whether header fields can carry them. @param {Credentials} credentials */
+/** Checks that header fields can carry the credentials. @param {Credentials} credentials */
 function isFitting({ accessKeyId, secretAccessKey, sessionToken }) {
   const carried = [accessKeyId, sessionToken ?? "none"];
   return typeof secretAccessKey === "string" && carried.every((each) => typeof each === "string" && /^[!-~]*$/.test(each));

@@ -1,4 +1,4 @@
-/** The calls. */
+/** KvsClient: the calls. */
 
 import { foundIn, rawValueOf, requireDone } from "./answers.js";
 import { InvalidRequest } from "./errors.js";
@@ -12,7 +12,7 @@ import { onAbort } from "./signals.js";
 
 /**
  * @typedef {object} Expiring
- * @property {number | undefined} [ttlSeconds] until the entry expires; left out: the gateway's default, which is never
+ * @property {number | undefined} [ttlSeconds] seconds until the entry expires; default: that of the gateway, which is never unless configured
  */
 
 /**
@@ -23,7 +23,7 @@ import { onAbort } from "./signals.js";
 const CALL_OPTIONS = { deadlineSeconds: 0, signal: 0 };
 const PUT_OPTIONS = { ...CALL_OPTIONS, ttlSeconds: 0 };
 
-/** A client of one table. `fromEnv` and `connect` make one; it may be shared by all that runs in the process. */
+/** A client of one table, created by `fromEnv` or `connect`, for the whole process. */
 export class KvsClient {
   #calls;
   #settings;
@@ -41,7 +41,7 @@ export class KvsClient {
   }
 
   /**
-   * Stores a value, by the rules of JSON.stringify, in place of the one before and its expiry.
+   * Stores a value, by the rules of JSON.stringify. Replaces the previous value and its expiry.
    * @param {string} key
    * @param {unknown} value
    * @param {Expiring & CallOptions} [options]
@@ -61,7 +61,7 @@ export class KvsClient {
   }
 
   /**
-   * The entry, or undefined if there is none.
+   * Returns the entry, or undefined if there is none.
    * @template [T=any]
    * @param {string} key
    * @param {CallOptions} [options]
@@ -76,7 +76,7 @@ export class KvsClient {
   }
 
   /**
-   * The entry with its value as the bytes that were stored.
+   * Returns the entry with its value as the stored bytes.
    * @param {string} key
    * @param {CallOptions} [options]
    * @returns {Promise<Entry<Uint8Array> | undefined>}
@@ -96,12 +96,12 @@ export class KvsClient {
   }
 
   /**
-   * The value of the key; if there is no entry, what `make` returns, which is put first. In one process it runs once
-   * at a time for a key: callers that ask meanwhile get the same value, or the same error.
+   * Returns the value of the key; if there is no entry, puts and returns the result of `make`. In one process it runs
+   * once at a time for a key: concurrent callers get the same value, or the same error.
    * @template T
    * @param {string} key
    * @param {() => T | Promise<T>} make
-   * @param {Expiring & CallOptions} [options] the deadline is that of the get, and of the put; `make` has none
+   * @param {Expiring & CallOptions} [options] the deadline applies to the get and to the put; `make` has none
    * @returns {Promise<T>}
    */
   async getOrSet(key, make, { signal, ...options } = {}) {
@@ -119,7 +119,7 @@ export class KvsClient {
   }
 
   /**
-   * A client that puts this before every key, and shares everything else with this one.
+   * Returns a client that adds this prefix to every key, after its own prefix, and shares everything else.
    * @param {string} prefix
    */
   withPrefix(prefix) {
@@ -127,7 +127,7 @@ export class KvsClient {
     return new KvsClient(this.#calls, settings, this.#flights);
   }
 
-  /** Closes the connections; calls under way fail. */
+  /** Closes the connections; pending calls fail. */
   async close() {
     await this.#calls.close();
   }
@@ -174,12 +174,12 @@ export class KvsClient {
   /** @param {string} key */
   #keyText(key) {
     if (typeof key === "string") return JSON.stringify(this.#settings.prefix + key);
-    throw new InvalidRequest({ code: "invalid_key", detail: `key: ${typeof key}, not a string` });
+    throw new InvalidRequest({ code: "invalid_key", detail: `key: expected a string, not ${typeof key}` });
   }
 }
 
 /**
- * Waits for what others wait for, too, until the signal says so.
+ * Waits for a shared promise until the signal is aborted. Cancelling one waiter does not affect the others.
  * @template T
  * @param {Promise<T>} shared
  * @param {AbortSignal} signal

@@ -1,4 +1,4 @@
-/** From an environment's variables, or settings, to a client. */
+/** Creates clients from environment variables or from settings. */
 
 import { defaultProvider } from "@aws-sdk/credential-provider-node";
 import { Calls } from "./calls.js";
@@ -12,12 +12,12 @@ import { checkedUrl, resolved } from "./settings.js";
 
 /**
  * @typedef {object} Source
- * @property {Record<string, string | undefined> | undefined} [env] process.env
- * @property {string | undefined} [variablePrefix] `SERVICE`: the first word of the three variables
+ * @property {Record<string, string | undefined> | undefined} [env] default: process.env
+ * @property {string | undefined} [variablePrefix] the first word of the three variables, default: `SERVICE`
  */
 
 /**
- * A client of a table, from `SERVICE_KVS_URL`, `SERVICE_KVS_REGION` and `SERVICE_KVS_TOKEN_<TABLE>`.
+ * Creates the client of a table from `SERVICE_KVS_URL`, `SERVICE_KVS_REGION` and `SERVICE_KVS_TOKEN_<TABLE>`.
  * @param {string} table
  * @param {Options & Source} [options]
  */
@@ -42,12 +42,12 @@ export function fromEnv(table, { env, variablePrefix = "SERVICE", ...options } =
 /** @param {unknown} table */
 function requireTable(table) {
   if (typeof table === "string" && /^\w{1,32}$/.test(table)) return;
-  const detail = "table: not 1 to 32 letters, digits and underscores";
+  const detail = "table: expected 1 to 32 letters, digits and underscores";
   throw new ConfigurationError({ code: "invalid_option", detail });
 }
 
 /**
- * A client of the table of a token.
+ * Creates the client of the table that a token belongs to.
  * @param {Place & Options} settings
  */
 export function connect({ url, region, token, ...options }) {

@@ -1,8 +1,8 @@
 /**
- * One pool of connections to one gateway: a POST at a time on each, the next one on the same connection.
+ * A pool of persistent connections to one gateway, with one POST at a time on each.
  *
- * undici's pool rather than the built-in fetch, which is made of it: fetch costs several times the CPU and leaves
- * the pool's size and the connections' idle time to the process (D204).
+ * It uses undici's pool directly: the built-in fetch, which is built on it, costs several times the CPU, and its
+ * pool size and idle timeout can be set only for the whole process (D204).
  */
 
 import { Pool } from "undici";
@@ -12,7 +12,7 @@ import { timerMs } from "./deadline.js";
  * @typedef {object} Response
  * @property {number} status
  * @property {Record<string, string | string[] | undefined>} fields
- * @property {Buffer | undefined} body undefined if it is too long
+ * @property {Buffer | undefined} body undefined if it exceeds the limit
  */
 
 /** @typedef {import("./signing.js").Fields} Fields */
@@ -26,7 +26,7 @@ import { timerMs } from "./deadline.js";
 
 /** @typedef {import("undici").Dispatcher.DispatchController} Controller */
 
-/** Less than gateways and load balancers keep an idle connection: 75 s and, often, 60 s. */
+/** Less than the idle timeout of the gateway (75 s) and of common load balancers (60 s). */
 const IDLE_SECONDS = 50;
 
 export class Connections {
@@ -39,7 +39,7 @@ export class Connections {
    * @param {URL} bounds.url
    * @param {number} bounds.connections
    * @param {number} bounds.attemptSeconds from connecting to the last byte of the answer
-   * @param {number} bounds.answerBytes of a body; of a longer one no more is read
+   * @param {number} bounds.answerBytes longest body that is read
    */
   constructor({ url, connections, attemptSeconds, answerBytes }) {
     this.#attemptMs = timerMs(attemptSeconds);
@@ -57,11 +57,11 @@ export class Connections {
   }
 
   /**
-   * Sends a request; a response is what came, whatever its status: redirects, too.
+   * Sends a request; resolves with a response of any status, redirects included.
    * @param {Request} request
    * @param {(response: Response) => void} resolve
    * @param {(error: Error) => void} reject
-   * @returns {() => void} cancels it; neither of the two is called then
+   * @returns {() => void} cancels the request; neither function is called then
    */
   post(request, resolve, reject) {
     const exchange = new Exchange(resolve, reject, this.#attemptMs, this.#answerBytes);
@@ -70,13 +70,13 @@ export class Connections {
     return () => exchange.cancel();
   }
 
-  /** Closes all connections; what is under way fails. */
+  /** Closes all connections; pending requests fail. */
   async close() {
     await this.#pool.destroy();
   }
 }
 
-/** What undici tells of a request, collected. */
+/** Collects the events of undici for one request. */
 class Exchange {
   #resolve;
   #reject;
@@ -109,14 +109,14 @@ class Exchange {
     this.#controller?.abort(new Error("cancelled"));
   }
 
-  /** Called when there is a connection; until then there is nothing to abort. @param {Controller} controller */
+  /** Called when the request has a connection; it cannot be aborted earlier. @param {Controller} controller */
   onRequestStart(controller) {
     if (this.#isOver) controller.abort(new Error("cancelled"));
     else this.#controller = controller;
   }
 
   /**
-   * Informational responses come here, too; the last response counts.
+   * Called for each response; the last one counts, as the earlier ones are informational.
    * @param {Controller} _ @param {number} status @param {Response["fields"]} fields
    */
   onResponseStart(_, status, fields) {
@@ -163,7 +163,7 @@ class Exchange {
   }
 }
 
-/** The response did not come within the time of an attempt. */
+/** The response did not arrive within the limit of an attempt. */
 class TimedOut extends Error {
   code = "ETIMEDOUT";
 }

@@ -1,11 +1,11 @@
-/** The time that a call has, over everything that it waits for, and the caller's own signal. */
+/** The deadline of a call, across everything that it waits for, and the caller's signal. */
 
 import { onAbort } from "./signals.js";
 
-/** What a wait is rejected with when the time is over. */
+/** The reason with which a wait is rejected at the deadline. */
 export const TIME_IS_OVER = Symbol("the time is over");
 
-/** Timers of Node hold no more: 24 days. */
+/** Longest delay of a Node timer: 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** @param {number} seconds */
@@ -14,7 +14,7 @@ export function timerMs(seconds) {
 }
 
 /**
- * Starts something; whichever of the two functions it calls first counts. What it returns cancels it.
+ * Starts an operation, and returns a function that cancels it. The first of the two functions that it calls counts.
  * @template T
  * @typedef {(resolve: (value: T) => void, reject: (error: unknown) => void) => (() => void) | void} Start
  */
@@ -25,7 +25,7 @@ export class Deadline {
   #leave;
   /** @type {unknown} */
   #over;
-  /** Ends what is being waited for. A call waits for one thing at a time.
+  /** Ends the current wait. A call waits for one operation at a time.
    * @type {((error: unknown) => void) | undefined} */
   #interrupt;
 
@@ -46,7 +46,7 @@ export class Deadline {
   }
 
   /**
-   * Waits for what `start` starts; cancels it when the time is over or the caller's signal says so.
+   * Waits for an operation; cancels it at the deadline or when the caller's signal is aborted.
    * @template T
    * @param {Start<T>} start
    * @returns {Promise<T>}
@@ -64,7 +64,7 @@ export class Deadline {
     });
   }
 
-  /** Waits that long. @param {number} seconds */
+  /** Waits for this time. @param {number} seconds */
   sleep(seconds) {
     return this.bound(
       /** @type {Start<void>} */ (
@@ -76,7 +76,7 @@ export class Deadline {
     );
   }
 
-  /** The call has ended. */
+  /** Ends the deadline with its call. */
   close() {
     clearTimeout(this.#timer);
     this.#leave?.();

@@ -1,16 +1,16 @@
 /**
- * What a call can come to beside its result.
+ * Errors of calls.
  *
  *     KvsError
- *       ConfigurationError   the client cannot be made
- *       InvalidRequest       this call can never succeed
- *       NotAuthorized        signature, role or token
- *       RateLimited          the limit of the table or of the app environment
- *       Unavailable          the gateway, or the way to it
- *       DeadlineExceeded     the call's own time is over
- *       InvalidAnswer        this is not the gateway, or something changed its answer
+ *       ConfigurationError   the client cannot be created
+ *       InvalidRequest       the request is invalid: a retry fails in the same way
+ *       NotAuthorized        the gateway did not accept the signature, the role or the token
+ *       RateLimited          the limit of the table or app environment is used up
+ *       Unavailable          the gateway cannot be reached, or cannot serve the request
+ *       DeadlineExceeded     no answer arrived before the deadline
+ *       InvalidAnswer        the answer did not come from the gateway, or was changed on its way
  *
- * None holds a token, a secret, a key, a value or another error, which might.
+ * No error contains a token, a secret, a key, a value or another error, which might.
  */
 
 import { hintFor } from "./hints.js";
@@ -23,7 +23,7 @@ import { hintFor } from "./hints.js";
  * @property {string | undefined} [requestId]
  */
 
-/** Names are written down: in a minified bundle a class has another one. */
+/** Names are literals: a minified bundle renames classes. */
 export class KvsError extends Error {
   name = "KvsError";
 
@@ -33,19 +33,19 @@ export class KvsError extends Error {
     const about = [status, code].filter((each) => each !== undefined).join(" ");
     const request = requestId === undefined ? "" : ` (request ${requestId})`;
     super(`${about}${detail && `: ${detail}`}${request}; ${hint}`);
-    /** The HTTP status; undefined if nothing was answered. */
+    /** The HTTP status; undefined if there was no answer. */
     this.status = status;
-    /** What went wrong, for programs. */
+    /** The code of the error, for programs. */
     this.code = code;
-    /** What went wrong, for people: what the gateway says, or what the client found. */
+    /** An explanation by the gateway or by the client, for people. */
     this.detail = detail;
-    /** The answer's `x-request-id`, to ask the operator about. */
+    /** The `x-request-id` of the answer, for questions to the operator. */
     this.requestId = requestId;
-    /** What to do. */
+    /** Advice on what to do. */
     this.hint = hint;
   }
 
-  /** @internal Whether a write may have been applied all the same. */
+  /** @internal True if a put or delete may have been applied nevertheless. */
   static isOutage = false;
 
   toJSON() {
@@ -74,7 +74,7 @@ export class RateLimited extends KvsError {
   /** @param {TimedFacts} facts */
   constructor({ retryAfterSeconds, ...facts }) {
     super(facts);
-    /** When the limit's window ends; undefined if the answer did not say. */
+    /** Seconds until the window of the limit ends; undefined if the answer had none. */
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -88,7 +88,7 @@ export class Unavailable extends KvsError {
   /** @param {TimedFacts} facts */
   constructor({ retryAfterSeconds, ...facts }) {
     super(facts);
-    /** When to ask again; undefined if the answer did not say. */
+    /** Seconds until a retry; undefined if the answer had none. */
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

@@ -1,23 +1,23 @@
 /**
  * `kvs-client`: put, get and delete of the KVS Gateway.
  *
- * client       KvsClient: the calls
- * connecting   fromEnv and connect: from variables or settings to a client
- * settings     the options with their defaults, and what they may be
- * calls        a call: attempts, pauses, the deadline
- * retries      what is repeated, and after which pause
- * limit        what is known of the rate limit between two answers
- * deadline     the time of a call, and the caller's signal
- * signals      one listener for all calls that share a signal
- * slots        how many attempts are under way
- * signing      Signature V4
- * connections  the pool: one POST at a time on each connection
- * answers      from a response to a result or an error
- * json         JSON as bytes
- * flights      single flight
- * errors       what a call can come to; hints: what to do about it
- * runtime      where the client may run; refused: what it is elsewhere
- * testing      kvs-client/testing: a gateway for tests
+ * client           KvsClient: the calls
+ * connecting       fromEnv and connect create a client from variables or settings
+ * settings         the options with their defaults and checks
+ * calls            a call: attempts, pauses, the deadline
+ * retries          retries of a call, and the pauses before them
+ * rate-limit-gate  no requests after a 429 until its Retry-After has passed
+ * deadline         the deadline of a call, and the caller's signal
+ * signals          one listener for all calls that share a signal
+ * slots            a semaphore for attempts
+ * signing          Signature V4
+ * connections      the pool: one POST at a time on each connection
+ * answers          converts a response to a result or an error
+ * json             JSON as bytes
+ * flights          single flight
+ * errors           the errors of calls; hints: the advice on each
+ * runtime          refuses browsers and edge workers; refused: the package there
+ * testing          kvs-client/testing: a gateway for tests
  */
 
 export { connect, fromEnv } from "./connecting.js";

@@ -1,4 +1,4 @@
-/** JSON as bytes: values are stored as they are sent, and a number's spelling must not pass through a `number`. */
+/** JSON as bytes: values are stored unchanged, so a number must not be converted to a `number` and back. */
 
 import { isUtf8 } from "node:buffer";
 import { InvalidRequest } from "./errors.js";
@@ -9,7 +9,7 @@ const BACKSLASH = 0x5c;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * The JSON of a value. What `stringify` says of a failure may quote the value, and is not told.
+ * Encodes a value as JSON. The error of `stringify` is dropped: its message may quote the value.
  * @param {unknown} value
  * @param {(value: unknown) => string | undefined} stringify
  */
@@ -18,21 +18,21 @@ export function jsonOf(value, stringify) {
   try {
     text = stringify(value);
   } catch {
-    throw invalidValue("not JSON: a BigInt, a circle, or what toJSON refuses");
+    throw invalidValue("cannot be encoded as JSON: contains a BigInt or a circular reference");
   }
-  if (text === undefined) throw invalidValue(`${typeof value} is not JSON`);
+  if (text === undefined) throw invalidValue(`cannot be encoded as JSON: ${typeof value}`);
   return stringify === JSON.stringify ? Buffer.from(text) : rawJson(text);
 }
 
 /**
- * Bytes or text that are one JSON value, as bytes. Anything else would not be a value but a part of the request that
- * carries it: `1,"key":"another"` must not become a request for another key.
+ * Returns bytes or text that are one JSON value, as bytes. Anything else would change the request around it:
+ * `1,"key":"another"` would become a request for another key.
  * @param {Uint8Array | string} raw
  */
 export function rawJson(raw) {
-  if (typeof raw !== "string" && !(raw instanceof Uint8Array)) throw invalidValue("neither a Uint8Array nor a string");
+  if (typeof raw !== "string" && !(raw instanceof Uint8Array)) throw invalidValue("expected a Uint8Array or a string");
   const bytes = typeof raw === "string" ? Buffer.from(raw) : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-  if (!isJson(bytes)) throw invalidValue("not one JSON value in UTF-8");
+  if (!isJson(bytes)) throw invalidValue("expected exactly one JSON value in UTF-8");
   return bytes;
 }
 
@@ -52,7 +52,7 @@ function isJson(bytes) {
 }
 
 /**
- * What JSON in UTF-8 says; throws SyntaxError, which quotes the text.
+ * Parses JSON in UTF-8; throws SyntaxError, whose message quotes the text.
  * @param {Buffer} bytes
  * @returns {unknown}
  */
@@ -62,7 +62,7 @@ export function parsed(bytes) {
 }
 
 /**
- * The bytes of a member of an object; of repeated names the last counts, as with JSON.parse.
+ * Returns the bytes of a member of an object; the last of repeated names counts, as in JSON.parse.
  * @param {Buffer} text valid JSON, an object
  * @param {string} name
  */
@@ -108,7 +108,7 @@ function endOfValue(text, start) {
       at = endOfString(text, at);
       continue;
     }
-    // "[" and "{" differ in the bit of lower case alone, and so do "]" and "}".
+    // "[" and "{" differ only in the bit that makes a letter lower case, and so do "]" and "}".
     const folded = byte === undefined ? byte : byte | 0x20;
     if (folded === 0x7b) depth += 1;
     else if (depth === 0 && (folded === 0x7d || byte === COMMA || isBlank(byte))) return at;

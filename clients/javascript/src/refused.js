@@ -1,6 +1,6 @@
 /**
- * What bundles for browsers and edge workers get instead of the client: the same names, and none of Node's modules,
- * which would be missed before anything could be explained.
+ * Replaces the client in bundles for browsers and edge workers: the same names, without modules of Node, whose absence
+ * would fail before the reason could be given.
  */
 
 import { refuse } from "./runtime.js";

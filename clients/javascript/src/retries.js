@@ -1,12 +1,12 @@
-/** What is repeated, and after which pause. */
+/** Retries of a call, and the pauses before them. */
 
 import { RateLimited, Unavailable } from "./errors.js";
 
-/** Answers of a gateway, or of what is in front of it, that another attempt may get past. */
+/** Statuses of the gateway, or of a proxy in front of it, that are retried. */
 const REPEATED = new Set([429, 502, 503, 504]);
 
 /**
- * Put, get and delete are idempotent: whether the last attempt was applied makes no difference.
+ * Checks whether to retry. Put, get and delete are idempotent, so it does not matter if the last attempt was applied.
  * @param {unknown} error
  * @returns {error is RateLimited | Unavailable}
  */
@@ -30,10 +30,10 @@ export function isRepeated(error) {
  */
 
 /**
- * The pause before a repetition, or undefined if it would end after the deadline.
+ * Returns the pause before a retry, or undefined if it would end after the deadline.
  *
- * Full jitter: uniform between 0 and an exponential bound. After `Retry-After` the random part comes on top, so that
- * those who were told the same end do not come back at one instant.
+ * Full jitter: uniform between 0 and an exponential bound. A random part is added to `Retry-After`, so that clients
+ * that got the same one do not all retry at once.
  *
  * @param {Situation} situation
  * @param {Backoff} backoff
@@ -53,7 +53,7 @@ export function pauseSeconds({ repetition, retryAfterSeconds, remainingSeconds, 
 const LONGEST_RETRY_AFTER_SECONDS = 86_400;
 
 /**
- * Whole seconds; anything else is as if it were not there.
+ * Parses whole seconds; anything else is ignored.
  * @param {string | undefined} field
  */
 export function retryAfterSecondsOf(field) {

@@ -1,4 +1,4 @@
-/** Where the client may run: the specification's rule, with its reason for a client elsewhere. */
+/** Refuses to run outside of backend apps. */
 
 import { ConfigurationError } from "./errors.js";
 
@@ -9,7 +9,7 @@ export function refuse() {
   throw new ConfigurationError({ code: "browser", detail: REASON });
 }
 
-/** Throws where there is no Node: in a browser, in an edge worker without its modules; and in a page of Electron. */
+/** Throws without Node (in a browser or an edge worker), and in a page of Electron. */
 export function requireBackend() {
   const { process } = /** @type {{process?: {versions?: {node?: string}, type?: string}}} */ (globalThis);
   if (process?.versions?.node === undefined || process.type === "renderer") refuse();

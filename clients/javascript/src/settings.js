@@ -1,4 +1,4 @@
-/** The options with their defaults, and what they may be. */
+/** The options with their defaults and checks. */
 
 import { ConfigurationError } from "./errors.js";
 
@@ -6,20 +6,20 @@ import { ConfigurationError } from "./errors.js";
 
 /**
  * @typedef {object} Options
- * @property {number | undefined} [deadlineSeconds] 10: of a whole call: credentials, waiting for a connection, attempts, pauses
- * @property {number | undefined} [attemptSeconds] 5: of one attempt, from connecting to the last byte of the answer
- * @property {number | undefined} [connections] 64: how many attempts are under way; further calls wait
- * @property {number | undefined} [backoffBaseSeconds] 0.1: the bound of the first pause, doubled for each further one
- * @property {number | undefined} [backoffCapSeconds] 1: the longest pause, and the spread after `Retry-After`
- * @property {number | undefined} [answerBytes] 1,048,576: the longest body of an answer that is read
- * @property {string | undefined} [prefix] put before every key
- * @property {((text: string) => unknown) | undefined} [parse] JSON.parse: how values are read
- * @property {((value: any) => string | undefined) | undefined} [stringify] JSON.stringify: how values are written
- * @property {(() => Promise<Credentials>) | undefined} [credentials] instead of the AWS SDK's own chain
+ * @property {number | undefined} [deadlineSeconds] limit of a whole call with credentials, waiting for a connection, attempts and pauses, default: 10
+ * @property {number | undefined} [attemptSeconds] limit of one attempt, from connecting to the last byte of the answer, default: 5
+ * @property {number | undefined} [connections] most concurrent attempts; further calls wait, default: 64
+ * @property {number | undefined} [backoffBaseSeconds] bound of the first pause, doubled for each further one, default: 0.1
+ * @property {number | undefined} [backoffCapSeconds] longest pause, and longest random part added to `Retry-After`, default: 1
+ * @property {number | undefined} [answerBytes] longest answer body that is read, default: 1,048,576
+ * @property {string | undefined} [prefix] added to the front of every key
+ * @property {((text: string) => unknown) | undefined} [parse] decodes values, default: JSON.parse
+ * @property {((value: any) => string | undefined) | undefined} [stringify] encodes values, default: JSON.stringify
+ * @property {(() => Promise<Credentials>) | undefined} [credentials] replaces the chain of the AWS SDK
  */
 
 /**
- * The options, all of them.
+ * All options, with values.
  * @typedef {{[Name in Exclude<keyof Options, "credentials">]-?: NonNullable<Options[Name]>}
  *   & {credentials: Options["credentials"]}} Resolved
  */
@@ -43,7 +43,7 @@ const OTHERS = { prefix: "", parse: JSON.parse, stringify: JSON.stringify, crede
 const WHOLE = ["connections", "answerBytes"];
 
 /**
- * The options with the defaults of those that are not given. Throws ConfigurationError.
+ * Adds the defaults to the given options. Throws ConfigurationError.
  * @param {Options} options
  * @returns {Resolved}
  */
@@ -55,20 +55,20 @@ export function resolved(options) {
   for (const [name, sample] of Object.entries({ ...OTHERS, credentials: JSON.parse })) {
     const value = all[/** @type {keyof typeof OTHERS} */ (name)];
     if (typeof value !== typeof sample && !(name === "credentials" && value === undefined))
-      throw invalidOption(`${name}: ${typeof value}, not a ${typeof sample}`);
+      throw invalidOption(`${name}: expected a ${typeof sample}, not ${typeof value}`);
   }
   return all;
 }
 
 /**
- * An option that nobody reads would be a surprise later: `ttl` instead of `ttlSeconds` is an entry without an end.
+ * Refuses unknown options: with `ttl` instead of `ttlSeconds`, an entry would never expire.
  * @param {unknown} options
  * @param {object} known
  */
 export function requireKnown(options, known) {
-  if (typeof options !== "object" || options === null) throw invalidOption(`options: ${typeof options}, not an object`);
+  if (typeof options !== "object" || options === null) throw invalidOption(`options: expected an object, not ${typeof options}`);
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(known, name)) throw invalidOption(`${name}: no such option; ${Object.keys(known).join(", ")}`);
+    if (!Object.hasOwn(known, name)) throw invalidOption(`${name}: unknown option, allowed: ${Object.keys(known).join(", ")}`);
   }
 }
 
@@ -76,7 +76,7 @@ export function requireKnown(options, known) {
 export function requirePositive(name, value) {
   const isNumber = WHOLE.includes(name) ? Number.isSafeInteger(value) : Number.isFinite(value);
   if (!isNumber || Number(value) <= 0)
-    throw invalidOption(`${name}: not a positive ${WHOLE.includes(name) ? "whole " : ""}number`);
+    throw invalidOption(`${name}: expected a positive ${WHOLE.includes(name) ? "whole " : ""}number`);
 }
 
 /** @param {string} detail */
@@ -85,16 +85,16 @@ function invalidOption(detail) {
 }
 
 /**
- * The address as an URL; throws ConfigurationError, which quotes nothing: it may hold a password.
+ * Returns the address as a URL; throws ConfigurationError, which quotes no value, as the address may have a password.
  * @param {Place} place
- * @param {{[Name in keyof Place]: string}} names what the three are called where they were set
+ * @param {{[Name in keyof Place]: string}} names names of the variables or settings, for errors
  */
 export function checkedUrl({ url, region, token }, names) {
-  if (!isText(region, /^[\w-]+$/)) throw invalidVariable(`${names.region}: not the name of a region`);
-  if (!isText(token, /^[!-~]+$/)) throw invalidVariable(`${names.token}: not a token, which is visible ASCII`);
+  if (!isText(region, /^[\w-]+$/)) throw invalidVariable(`${names.region}: expected letters, digits and hyphens`);
+  if (!isText(token, /^[!-~]+$/)) throw invalidVariable(`${names.token}: expected visible ASCII characters without spaces`);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password || /[?#]/.test(url))
-    throw invalidVariable(`${names.url}: not an http or https address without user, query and fragment`);
+    throw invalidVariable(`${names.url}: expected http:// or https://, a host, and optionally a port and a path`);
   return parsed;
 }
 

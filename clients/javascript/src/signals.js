@@ -1,13 +1,13 @@
 /**
- * Listening to a caller's signal: one listener for all calls that share it. One for each would be a warning of Node
- * from the eleventh on, and a walk through a list for each that leaves.
+ * One listener on a caller's signal for all calls that share it. With one listener per call, Node warns from the
+ * eleventh on, and each removal searches a list.
  */
 
 /** @type {WeakMap<AbortSignal, Set<() => void>>} */
 const shared = new WeakMap();
 
 /**
- * Calls `listener` when the signal is aborted, which it is not yet.
+ * Calls `listener` when the signal, which is not aborted yet, is aborted.
  * @param {AbortSignal} signal
  * @param {() => void} listener
  * @returns {() => void} stops listening

@@ -1,8 +1,8 @@
 /**
- * AWS Signature Version 4 of one kind of request: POST with a body, to a path that is known beforehand.
+ * AWS Signature Version 4 for one kind of request: a POST with a body to a known path.
  *
- * `@smithy/signature-v4` signs any request and costs more than the rest of a call together (D205); what is written
- * here is compared with it, byte by byte, in the tests.
+ * `@smithy/signature-v4` signs any request and costs more than the rest of a call (D205). The tests compare both, byte
+ * for byte.
  */
 
 import { createHmac, hash } from "node:crypto";
@@ -24,11 +24,11 @@ export class Signer {
   #region;
   #host;
   #authorization;
-  /** The key of a secret for a day: four HMACs that every other signature of the day can do without. */
+  /** The signing key of a secret for a day, which saves four HMACs per request. */
   #key = { secret: "", day: "", bytes: Buffer.alloc(0) };
 
   /**
-   * @param {object} request what all requests have in common
+   * @param {object} request the common parts of all requests
    * @param {string} request.region
    * @param {string} request.host as it is sent in `Host`
    * @param {string} request.token of the table
@@ -44,7 +44,7 @@ export class Signer {
    * @param {Buffer} body
    * @param {Credentials} credentials
    * @param {Date} at
-   * @returns {Fields} all that the request has to carry
+   * @returns {Fields} all header fields of the request
    */
   sign(path, body, { accessKeyId, secretAccessKey, sessionToken }, at) {
     const instant = at.toISOString().replace(/[:-]|\.\d{3}/g, "");
@@ -74,7 +74,7 @@ export class Signer {
 }
 
 /**
- * The fields, which are in the order of their names, as they are signed.
+ * Returns the canonical form of fields, which are sorted by name.
  * @param {Fields} fields
  */
 function canonical(fields) {
@@ -87,7 +87,7 @@ function canonical(fields) {
   return [lines, names];
 }
 
-/** Each segment is percent-encoded once more, as every service but S3 wants it. @param {string} path */
+/** Percent-encodes each segment once more, as all services but S3 do. @param {string} path */
 function canonicalPath(path) {
   return /^[\w/.~-]*$/.test(path) ? path : path.split("/").map(encoded).join("/");
 }

@@ -1,4 +1,4 @@
-/** So many at a time, the others in the order in which they came. */
+/** A semaphore; waiters get a slot in the order in which they came. */
 
 export class Slots {
   #free;
@@ -24,7 +24,7 @@ export class Slots {
     return () => void this.#waiting.delete(resolve);
   }
 
-  /** Hands the slot on. */
+  /** Passes the slot to the next waiter. */
   release() {
     const [next] = this.#waiting;
     if (next === undefined) {

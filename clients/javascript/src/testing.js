@@ -1,4 +1,4 @@
-/** `kvs-client/testing`: a gateway of its own for tests, `kvs-gateway dev`, on memory and gone afterwards. */
+/** `kvs-client/testing`: runs `kvs-gateway dev`, a gateway in memory, for tests. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,13 +6,13 @@ import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fromEnv } from "./connecting.js";
 
-/** The table that `kvs-gateway dev` has by itself. */
+/** The table that `kvs-gateway dev` starts with. */
 const OWN_TABLE = "sessions";
 
-/** What it prints last before it serves. */
+/** The last line of its output before it serves. */
 const READY = "/v1/put";
 
-/** The app of further tables. Tests are not what a rate limit is for. */
+/** The app of further tables, with a limit that no test reaches. */
 const APP = "/v1/orgs/test/apps/test";
 const REQUESTS_PER_MINUTE = 1_000_000_000;
 
@@ -20,7 +20,7 @@ const REQUESTS_PER_MINUTE = 1_000_000_000;
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 /**
- * Starts a gateway and waits until it listens. Ended by `stop()`, by `await using`, and with the process.
+ * Starts a gateway and waits until it listens. Ends with `stop()`, `await using` or the process.
  * @param {object} [options]
  * @param {string[]} [options.tables] further tables than `sessions`
  * @param {string[]} [options.command] default: the words of `KVS_GATEWAY_COMMAND`, or `kvs-gateway`
@@ -44,7 +44,7 @@ function commandOf({ KVS_GATEWAY_COMMAND: words }) {
   return (words ?? "kvs-gateway").split(" ");
 }
 
-/** A gateway that runs. */
+/** A running gateway. */
 class Gateway {
   #child;
   #kill;
@@ -54,18 +54,18 @@ class Gateway {
     this.#child = child;
     this.#kill = () => child.kill("SIGKILL");
     process.once("exit", this.#kill);
-    /** What an app and its caller find in their environment. */
+    /** The environment variables of an app and its caller. */
     this.variables = variables;
   }
 
-  /** A client of a table. @param {string} [table] @param {import("./settings.js").Options} [options] */
+  /** Creates the client of a table. @param {string} [table] @param {import("./settings.js").Options} [options] */
   open(table = OWN_TABLE, options = {}) {
     const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccessKey = "" } = this.variables;
     const credentials = async () => ({ accessKeyId, secretAccessKey });
     return fromEnv(table, { credentials, ...options, env: this.variables });
   }
 
-  /** Adds tables, and their variables. @param {string[]} tables */
+  /** Creates tables, and adds their variables. @param {string[]} tables */
   async create(tables) {
     if (tables.length === 0) return;
     await this.#manage("PUT", APP, { type: "api", requests_per_minute: REQUESTS_PER_MINUTE, max_tables: tables.length });
@@ -96,7 +96,7 @@ class Gateway {
   }
 }
 
-/** Those of its `export` lines; throws, with its log, if it ends before it listens. @param {ChildProcess} child */
+/** Returns the variables of its `export` lines; throws with its log if it ends before it listens. @param {ChildProcess} child */
 async function printedVariables(child) {
   /** @type {Variables} */
   const variables = {};
@@ -115,12 +115,12 @@ async function printedVariables(child) {
   return variables;
 }
 
-/** A word of a POSIX shell, as it is printed: quoted with apostrophes or not at all. @param {string} word */
+/** Parses a word of a POSIX shell, which is quoted with apostrophes or not at all. @param {string} word */
 function unquoted(word) {
   return word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double);
 }
 
-/** The operating system names one. @returns {Promise<number>} */
+/** Asks the operating system for a free port. @returns {Promise<number>} */
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -9,7 +9,7 @@ import { CREDENTIALS, DONE, json, MISSING, startBoth, startServer, until } from 
 const SILENT = () => {};
 const HOUR = 3600;
 
-test("connections are kept, used again, and no more than allowed", async (context) => {
+test("connections are reused, and at most as many as allowed", async (context) => {
   const { client, seen, sockets } = await startBoth(context, DONE, { connections: 3 });
   await Promise.all(Array.from({ length: 100 }, (_, n) => client.put(`k${n}`, n)));
   await client.put("last", 0);
@@ -17,13 +17,13 @@ test("connections are kept, used again, and no more than allowed", async (contex
   assert.ok(sockets.size <= 3);
 });
 
-test("calls that wait are sent in their order", async (context) => {
+test("waiting calls are sent in their order", async (context) => {
   const { client, seen } = await startBoth(context, DONE, { connections: 1 });
   await Promise.all(Array.from({ length: 30 }, (_, n) => client.put("k", n)));
   assert.deepEqual(seen.map(({ body }) => body.value), Array.from({ length: 30 }, (_, n) => n));
 });
 
-test("10,000 calls that run into the limit cost the gateway one refusal per connection", async (context) => {
+test("10,000 calls beyond the limit cost the gateway one refusal per connection", async (context) => {
   const limited = json({ error: "rate_limited" }, 429, { "retry-after": "3000" });
   const { client, seen } = await startBoth(context, limited, { connections: 4, deadlineSeconds: 600 });
   const calls = Array.from({ length: 10_000 }, () => client.get("k").catch((error) => error));
@@ -32,7 +32,7 @@ test("10,000 calls that run into the limit cost the gateway one refusal per conn
   assert.ok(seen.length <= 4);
 });
 
-test("an aborted call is rejected with the signal's reason, wherever it waits", async (context) => {
+test("an aborted call is rejected with the reason of the signal, wherever it waits", async (context) => {
   const { client, seen } = await startBoth(context, SILENT, { connections: 1, attemptSeconds: HOUR, deadlineSeconds: HOUR });
   const [first, second] = [new AbortController(), new AbortController()];
   const sent = client.get("k", { signal: first.signal });
@@ -46,7 +46,7 @@ test("an aborted call is rejected with the signal's reason, wherever it waits", 
   assert.equal(seen.length, 1);
 });
 
-test("a signal may be shared by any number of calls, and keeps none that has ended", async (context) => {
+test("any number of calls may share a signal, which keeps no reference to ended calls", async (context) => {
   const warnings = /** @type {Error[]} */ ([]);
   const note = (/** @type {Error} */ warning) => warnings.push(warning);
   process.on("warning", note);
@@ -65,7 +65,7 @@ test("a signal may be shared by any number of calls, and keeps none that has end
   assert.deepEqual(warnings, []);
 });
 
-test("after a call that was cut off its connection is free again", async (context) => {
+test("a cancelled call frees its connection", async (context) => {
   const { client, seen } = await startBoth(context, (each, response) => {
     if (each.body.key !== "silent") MISSING(each, response);
   }, { connections: 1, deadlineSeconds: HOUR, attemptSeconds: HOUR });
@@ -78,7 +78,7 @@ test("after a call that was cut off its connection is free again", async (contex
   assert.equal(await client.get("k"), undefined);
 });
 
-test("closing ends what is under way, and what comes later fails at once", async (context) => {
+test("close ends pending calls, and later calls fail immediately", async (context) => {
   const { client, seen } = await startBoth(context, SILENT, { attemptSeconds: HOUR, deadlineSeconds: HOUR });
   const underWay = assert.rejects(client.put("k", 1), { name: "Unavailable", detail: "the client is closed" });
   await until(() => seen.length === 1);
@@ -88,7 +88,7 @@ test("closing ends what is under way, and what comes later fails at once", async
   assert.equal(seen.length, 1);
 });
 
-test("credentials are asked for at the first call, and sent with their session token", async (context) => {
+test("credentials are fetched by the first call, and sent with their session token", async (context) => {
   let asked = 0;
   const credentials = async () => ((asked += 1), CREDENTIALS);
   const { client, seen } = await startBoth(context, MISSING, { credentials });
@@ -98,7 +98,7 @@ test("credentials are asked for at the first call, and sent with their session t
   assert.equal(seen[0]?.headers["x-amz-security-token"], CREDENTIALS.sessionToken);
 });
 
-test("credentials that cannot be found are no_credentials, and why is not told", async (context) => {
+test("missing credentials are no_credentials, without the error of their provider", async (context) => {
   const thrown = () => {
     throw new Error("hidden");
   };
@@ -130,12 +130,12 @@ test("the deadline ends the search for credentials", async (context) => {
   await assert.rejects(client.get("k"), DeadlineExceeded);
 });
 
-test("a deadline of a century is one", async (context) => {
+test("a deadline of a century is accepted", async (context) => {
   const { client } = await startBoth(context, MISSING, { deadlineSeconds: 3e9, attemptSeconds: 3e9 });
   assert.equal(await client.get("k"), undefined);
 });
 
-test("a program that does not close its client ends all the same", async (context) => {
+test("a program ends without closing its client", async (context) => {
   const { url } = await startServer(context, DONE);
   const program = `
     import { fromEnv } from "kvs-client";

@@ -6,7 +6,7 @@ import { DONE, json, MISSING, startBoth, TOKEN } from "./server.js";
 
 const found = (/** @type {any} */ value) => json({ found: true, value, expiresAt: "2100-01-02T03:04:05.678Z" });
 
-test("what is sent is key, value and TTL, and nothing that was not given", async (context) => {
+test("only the given ones of key, value and TTL are sent", async (context) => {
   const { client, seen } = await startBoth(context, DONE);
   await client.put("k", { a: [1] }, { ttlSeconds: 60 });
   await client.putRaw("k", "1.0");
@@ -23,7 +23,7 @@ test("an entry has a value and an expiry", async (context) => {
   assert.deepEqual(await client.getRaw("k"), { value: new Uint8Array(Buffer.from('{"a":null}')), expiresAt });
 });
 
-test("another parse reads the value as it is stored", async (context) => {
+test("a custom parse gets the value as stored", async (context) => {
   const text = '{"found":true,"value":12345678901234567890,"expiresAt":null}';
   const answer = (/** @type {any} */ _, /** @type {any} */ response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(text);
@@ -32,7 +32,7 @@ test("another parse reads the value as it is stored", async (context) => {
   assert.equal((await client.get("k"))?.value, 12345678901234567890n);
 });
 
-test("an option that does not exist is refused, not ignored", async (context) => {
+test("an unknown option is refused, not ignored", async (context) => {
   const { client, seen } = await startBoth(context, DONE);
   const place = { url: "http://127.0.0.1:1", region: "r", token: TOKEN };
   const any = /** @type {any} */ (client);
@@ -46,12 +46,12 @@ test("an option that does not exist is refused, not ignored", async (context) =>
   assert.equal(seen.length, 0);
 });
 
-test("what no table is called is refused", () => {
+test("an invalid table name is refused", () => {
   for (const name of [undefined, "", "my-notes", "a".repeat(33)])
     assert.throws(() => fromEnv(/** @type {any} */ (name)), { code: "invalid_option" });
 });
 
-test("a variable that is not set, or not fit, is named and not quoted", () => {
+test("an error names a missing or malformed variable and does not quote it", () => {
   const env = { ACME_KVS_URL: "http://u:hidden@h", ACME_KVS_REGION: "eu-central-1", ACME_KVS_TOKEN_NOTES: "kvs_hidden\n" };
   const refused = (/** @type {object} */ changes, /** @type {string} */ name) =>
     assert.throws(() => fromEnv("notes", { env: { ...env, ...changes }, variablePrefix: "ACME" }), (error) => {
@@ -65,20 +65,20 @@ test("a variable that is not set, or not fit, is named and not quoted", () => {
     refused({ ACME_KVS_TOKEN_NOTES: "t", ACME_KVS_URL: url }, "ACME_KVS_URL:");
 });
 
-test("a key that is no string is not sent", async (context) => {
+test("a key that is not a string is refused", async (context) => {
   const { client, seen } = await startBoth(context, DONE, { prefix: "p:" });
   for (const key of [undefined, null, 1, {}])
     await assert.rejects(client.put(/** @type {any} */ (key), 1), { name: "InvalidRequest", code: "invalid_key" });
   assert.equal(seen.length, 0);
 });
 
-test("prefixes add up", async (context) => {
+test("prefixes are concatenated", async (context) => {
   const { client, seen } = await startBoth(context, MISSING, { prefix: "a:" });
   await client.withPrefix("b:").get("k");
   assert.deepEqual(seen[0]?.body, { key: "a:b:k" });
 });
 
-test("an address may have a path", async (context) => {
+test("a URL may have a path", async (context) => {
   const { url, seen } = await startBoth(context, MISSING);
   const credentials = async () => ({ accessKeyId: "a", secretAccessKey: "s" });
   const client = connect({ url: `${url}/base/`, region: "r", token: TOKEN, credentials });
@@ -87,7 +87,7 @@ test("an address may have a path", async (context) => {
   assert.equal(seen[0]?.path, "/base/v1/get");
 });
 
-test("neither client nor error shows a secret, a key or a value", async (context) => {
+test("clients and errors show no secret, key or value", async (context) => {
   const echo = json({ error: "invalid_value" }, 400, {
     "x-kvs-error-detail": `value, ${TOKEN}, hidden-session`,
     "x-request-id": TOKEN,
@@ -104,19 +104,19 @@ test("neither client nor error shows a secret, a key or a value", async (context
   assert.deepEqual([error.detail, error.requestId], ["value, [token], [token]", "[token]"]);
 });
 
-test("a request id that is none is left out, and a detail is visible and not long", async (context) => {
+test("a malformed request id is dropped, and a detail is bounded and visible ASCII", async (context) => {
   const headers = { "x-kvs-error-detail": `\u00e4${"a".repeat(300)}`, "x-request-id": "r".repeat(129) };
   const { client } = await startBoth(context, json({ error: "invalid_key" }, 400, headers));
   await assert.rejects(client.get("k"), { detail: `?${"a".repeat(255)}`, requestId: undefined });
 });
 
-test("a status that HTTP does not have counts as one of the server, and is not repeated", async (context) => {
+test("an unknown status counts as a server error and is not retried", async (context) => {
   const { client, seen } = await startBoth(context, json({ error: "invalid_key" }, 999));
   await assert.rejects(client.get("k"), { name: "Unavailable", status: 999, code: "invalid_key" });
   assert.equal(seen.length, 1);
 });
 
-test("an error's text has everything that helps, and its stack the caller", async (context) => {
+test("the text of an error has code, detail, request and hint, and its stack the caller", async (context) => {
   const headers = { "x-kvs-error-detail": "region: a, allowed: b", "x-request-id": "r-1" };
   const { client } = await startBoth(context, json({ error: "invalid_region" }, 403, headers));
   const text = "403 invalid_region: region: a, allowed: b (request r-1); set SERVICE_KVS_REGION to the region of the gateway";
@@ -130,7 +130,7 @@ test("an error's text has everything that helps, and its stack the caller", asyn
   }
 });
 
-test("what is no answer of the gateway is not taken for one", async (context) => {
+test("an answer that is not of the gateway is refused", async (context) => {
   const texts = ['{"found":1}', '{"found":true,"expiresAt":null}', "null", "[]", '{"found":true,"value":1,"expiresAt":"2100"}'];
   const answer = (/** @type {any} */ _, /** @type {any} */ response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(texts.pop());

@@ -61,7 +61,7 @@ function shown(thing) {
 }
 
 /** @param {any} error */
-function told(error) {
+function errorFields(error) {
   errors.push(error);
   if (error?.name === "AbortError") return { type: "Cancelled", status: null, code: null, detail: null };
   if (!(error instanceof KvsError)) return { type: "Unexpected", detail: inspect(error) };
@@ -83,7 +83,7 @@ async function answer(line) {
     if (operation === undefined) throw new Error(`no such operation: ${op}`);
     outcome = { result: (await operation(line, options)) ?? null };
   } catch (error) {
-    outcome = { error: told(error) };
+    outcome = { error: errorFields(error) };
   }
   underWay.delete(id);
   console.log(JSON.stringify({ id, ...outcome, seconds: (performance.now() - started) / 1000 }));

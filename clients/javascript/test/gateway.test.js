@@ -1,4 +1,4 @@
-/** With a real gateway: `KVS_GATEWAY_COMMAND` names the program, or `kvs-gateway` is on the path. */
+/** Tests with a real gateway: the program in `KVS_GATEWAY_COMMAND`, or `kvs-gateway` on the path. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => gateway?.stop());
 
-test("the README's first put works as it is written", async () => {
+test("the first put of the README works", async () => {
   const readme = await readFile(`${ROOT}/README.md`, "utf8");
   const program = /```js\n(.*?)```/s.exec(readme)?.[1]?.replace('"notes"', '"sessions"') ?? "";
   const child = runNode(["--input-type=module", "--eval", program]);
@@ -30,7 +30,7 @@ test("the README's first put works as it is written", async () => {
   assert.match(printed, /^\{ value: \{ text: 'hello' \}, expiresAt: 20\d\d-/);
 });
 
-test("values come back as they were put", async (context) => {
+test("values are returned as they were put", async (context) => {
   const sessions = gateway.open();
   context.after(() => sessions.close());
   const value = { "": [null, true, -0.5, "ü😀\u0000\ud800"], __proto__: null };
@@ -42,7 +42,7 @@ test("values come back as they were put", async (context) => {
   assert.equal(await sessions.get("k"), undefined);
 });
 
-test("a gateway has the tables that a test asks for", async (context) => {
+test("a gateway has the given tables", async (context) => {
   const another = await startGateway({ tables: ["notes", "flags"] });
   context.after(() => another.stop());
   const [notes, flags] = [another.open("notes"), another.open("flags")];
@@ -53,7 +53,7 @@ test("a gateway has the tables that a test asks for", async (context) => {
   await assert.rejects(startGateway({ tables: ["no table"] }), /422/);
 });
 
-test("a gateway that was stopped answers no more, and may be stopped twice", async (context) => {
+test("a stopped gateway does not answer, and may be stopped twice", async (context) => {
   const another = await startGateway();
   const client = another.open("sessions", { backoffBaseSeconds: 1e12, backoffCapSeconds: 1e12 });
   context.after(() => client.close());
@@ -63,12 +63,12 @@ test("a gateway that was stopped answers no more, and may be stopped twice", asy
   await assert.rejects(client.get("k", { deadlineSeconds: 60 }), Unavailable);
 });
 
-test("a gateway that cannot be started says so", async () => {
+test("an error names a command that cannot be started", async () => {
   await assert.rejects(startGateway({ command: ["/no/such/program"] }), { code: "ENOENT" });
   await assert.rejects(startGateway({ command: [process.execPath, "--eval", "console.error(`why`); process.exitCode = 3", "--"] }), /ended with 3: why/);
 });
 
-test("the server of events goes on where a reader stopped, after a restart, too", async (context) => {
+test("the event server continues after the last event of a reader, even after a restart", async (context) => {
   assert.deepEqual(await eventsOf(context, 2), ["event 1", "event 2"]);
   const sessions = gateway.open();
   context.after(() => sessions.close());
@@ -76,7 +76,7 @@ test("the server of events goes on where a reader stopped, after a restart, too"
   assert.deepEqual(await eventsOf(context, 1), [`event ${stopped?.value.last + 1}`]);
 });
 
-/** The next events of a reader, from a server of its own. @param {import("node:test").TestContext} context @param {number} count */
+/** Reads the next events of a reader, from a new server. @param {import("node:test").TestContext} context @param {number} count */
 async function eventsOf(context, count) {
   const server = runNode([`${ROOT}/examples/sse.js`]);
   context.after(() => server.kill());
@@ -97,7 +97,7 @@ function events(text) {
   return [...text.matchAll(/^data: (.*)\n/gm)].map((match) => match[1]);
 }
 
-/** Node with what an app finds in its environment. @param {string[]} options */
+/** Runs Node with the environment of an app. @param {string[]} options */
 function runNode(options) {
   const env = { PATH: process.env["PATH"], PORT: "0", ...gateway.variables };
   return spawn(process.execPath, options, { cwd: ROOT, env, stdio: ["ignore", "pipe", "inherit"] });

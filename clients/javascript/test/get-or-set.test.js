@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { InvalidRequest } from "kvs-client";
 import { DONE, MISSING, startBoth, until } from "./server.js";
 
-/** A table that is empty. @type {import("./server.js").Answer} */
+/** Answers like an empty table. @type {import("./server.js").Answer} */
 const empty = (seen, response) => (seen.path === "/v1/get" ? MISSING : DONE)(seen, response);
 
-test("a missing value is made and put once, whoever asks meanwhile", async (context) => {
+test("concurrent callers make and put a missing value once", async (context) => {
   const { client, seen } = await startBoth(context, empty);
   let made = 0;
   const make = async () => ((made += 1), { n: 1 });
@@ -16,7 +16,7 @@ test("a missing value is made and put once, whoever asks meanwhile", async (cont
   assert.deepEqual(seen.map(({ body }) => body), [{ key: "k" }, { key: "k", value: { n: 1 }, ttlSeconds: 60 }]);
 });
 
-test("clients of one prefix and another fly apart, those of the same together", async (context) => {
+test("clients share a flight if their prefixes are equal", async (context) => {
   const { client } = await startBoth(context, empty);
   let made = 0;
   const make = () => (made += 1);
@@ -24,7 +24,7 @@ test("clients of one prefix and another fly apart, those of the same together", 
   assert.equal(made, 2);
 });
 
-test("all get the error, and the next call makes anew", async (context) => {
+test("all callers get the error, and the next call makes the value again", async (context) => {
   const { client } = await startBoth(context, empty);
   const failing = () => Promise.reject(new Error("out of order"));
   const calls = Array.from({ length: 3 }, () => client.getOrSet("k", failing));
@@ -37,7 +37,7 @@ test("a value that cannot be put is an error", async (context) => {
   await assert.rejects(client.getOrSet("k", () => undefined), InvalidRequest);
 });
 
-test("one who leaves does not take the value from the others", async (context) => {
+test("cancelling one waiter does not affect the others", async (context) => {
   const { client } = await startBoth(context, empty);
   const leaving = new AbortController();
   let finish = (/** @type {number} */ _) => {};

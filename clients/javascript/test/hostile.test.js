@@ -1,4 +1,4 @@
-/** Servers that are none, or worse: every call ends by its deadline, with an entry or a KvsError. */
+/** Malformed answers: every call ends by its deadline, with an entry or a KvsError. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -12,13 +12,13 @@ const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n`;
 const CHUNK = `${MISSING.length.toString(16)}\r\n${MISSING}\r\n`;
 
-/** The pause before a repetition would end after any deadline. */
+/** A Retry-After beyond every deadline. */
 const ONCE = { backoffBaseSeconds: 1e12, backoffCapSeconds: 1e12 };
 
 /** @param {string | Buffer} body @param {string} [head] */
 const sized = (body, head = HEAD) => Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), Buffer.from(body)]);
 
-/** What is sent, once or, from the second part on, for ever; and the code that it comes to, undefined for an entry or none.
+/** Parts that the server sends, the second one endlessly, and the code of the error; undefined for an entry or none.
  * @type {Record<string, [(string | Buffer)[], string | undefined]>} */
 const SENT = {
   "no HTTP": [["hello\r\n\r\n"], "no_answer"],
@@ -71,7 +71,7 @@ for (const [name, [parts, code]] of Object.entries(SENT)) {
   });
 }
 
-test("an answer that nobody asked for answers no later call", async (context) => {
+test("an unsolicited answer is not used for a later call", async (context) => {
   const forged = sized('{"found":true,"value":"forged","expiresAt":null}');
   const port = await startSending(context, [Buffer.concat([sized(MISSING), forged])]);
   const client = connect({ url: `http://127.0.0.1:${port}`, region: "r", token: TOKEN, credentials: async () => CREDENTIALS });

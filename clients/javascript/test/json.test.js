@@ -11,7 +11,7 @@ const VALUES = [
   "[]", "{}", "[1, [2, {\"value\": 3}], \"]\"]", '{"value": {"value": "}"}, "found": [false]}', "[\n]", ' "blank" '.trim(),
 ];
 
-test("a member comes out as it was written, wherever it stands", () => {
+test("a member is extracted byte for byte, at any position", () => {
   for (const value of VALUES) {
     for (const text of [
       `{"value":${value}}`,
@@ -25,16 +25,16 @@ test("a member comes out as it was written, wherever it stands", () => {
   }
 });
 
-test("of repeated names the last counts, as with JSON.parse", () => {
+test("the last of repeated names counts, as in JSON.parse", () => {
   assert.equal(member('{"value":1,"value":2}', "value"), "2");
 });
 
-test("a member that is not there is undefined", () => {
+test("a missing member is undefined", () => {
   assert.equal(member('{"values":1,"a":{"value":2}}', "value"), undefined);
   assert.equal(member("{ }", "value"), undefined);
 });
 
-test("what is not one JSON value is refused, and not told", () => {
+test("bytes that are not one JSON value are refused and not quoted", () => {
   const refused = ["", " ", "1,2", '1,"key":"other"', "1}{", "1 2", "NaN", "hidden", '{"a":1', Buffer.from("22ff22", "hex"), "\ufeff1"];
   for (const raw of refused) {
     assert.throws(() => rawJson(raw), (error) => error instanceof InvalidRequest && !String(error).includes("hidden"));
@@ -54,7 +54,7 @@ test("a value that is not JSON is refused", () => {
   }
 });
 
-test("what another stringify writes has to be one JSON value, too", () => {
+test("the output of a custom stringify must be one JSON value", () => {
   assert.equal(jsonOf(12345678901234567890n, (value) => String(value)).toString(), "12345678901234567890");
   assert.throws(() => jsonOf(1, () => '1,"key":"other"'), InvalidRequest);
 });

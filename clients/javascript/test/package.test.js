@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Runs the compiler; what it finds is the error's text. @param {string[]} options */
+/** Runs the compiler; an error contains its output. @param {string[]} options */
 async function compile(...options) {
   const command = [join(ROOT, "node_modules", "typescript", "bin", "tsc"), ...options];
   await promisify(execFile)(process.execPath, command, { cwd: ROOT }).catch(({ stdout }) => assert.fail(stdout));
@@ -21,7 +21,7 @@ async function texts(folder) {
   return Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")]));
 }
 
-test("sources, tests, examples and an app in TypeScript have no type error", async () => {
+test("sources, tests, examples and a TypeScript app have no type errors", async () => {
   await compile("--noEmit");
 });
 
@@ -34,7 +34,7 @@ test("the types in the package are those of the sources", async (context) => {
 
 test("the map of the sources names every file", async () => {
   const map = await readFile(join(ROOT, "src", "index.js"), "utf8");
-  const named = [...map.matchAll(/(?: \* |; )([a-z]+) {2,}\S|; ([a-z]+): /g)].map((match) => `${match[1] ?? match[2]}.js`);
+  const named = [...map.matchAll(/(?: \* |; )([a-z-]+) {2,}\S|; ([a-z-]+): /g)].map((match) => `${match[1] ?? match[2]}.js`);
   const present = (await readdir(join(ROOT, "src"))).filter((name) => name !== "index.js");
   assert.deepEqual(named.sort(), present.sort());
 });

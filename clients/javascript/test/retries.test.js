@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidAnswer, NotAuthorized, RateLimited, Unavailable } from "kvs-client";
-import { Limit } from "../src/limit.js";
+import { RateLimitGate } from "../src/rate-limit-gate.js";
 import { isRepeated, pauseSeconds, retryAfterSecondsOf } from "../src/retries.js";
 
 const BACKOFF = { backoffBaseSeconds: 0.1, backoffCapSeconds: 1 };
@@ -10,22 +10,22 @@ const SITUATION = { repetition: 0, retryAfterSeconds: undefined, remainingSecond
 /** @param {Partial<import("../src/retries.js").Situation>} changes */
 const pause = (changes) => pauseSeconds({ ...SITUATION, ...changes }, BACKOFF);
 
-test("the bound of a pause doubles up to the cap, and the pause is anything below it", () => {
+test("a pause is random below a bound that doubles up to the cap", () => {
   assert.deepEqual([0, 1, 2, 3, 4, 50, 2000].map((repetition) => pause({ repetition })), [0.1, 0.2, 0.4, 0.8, 1, 1, 1]);
   assert.equal(pause({ repetition: 3, random: 0 }), 0);
   assert.equal(pause({ repetition: 3, random: 0.5 }), 0.4);
 });
 
-test("after Retry-After the random part comes on top", () => {
+test("a random part is added to Retry-After", () => {
   assert.equal(pause({ retryAfterSeconds: 7, random: 0 }), 7);
   assert.equal(pause({ retryAfterSeconds: 7, random: 0.25 }), 7.25);
 });
 
-test("a random part that would end after the deadline is cut to half of what is left", () => {
+test("a random part that would pass the deadline is cut to half of the time left", () => {
   assert.equal(pause({ retryAfterSeconds: 7, remainingSeconds: 7.5 }), 7.25);
 });
 
-test("a pause that would end after the deadline is not made", () => {
+test("a pause that would pass the deadline is undefined", () => {
   assert.equal(pause({ retryAfterSeconds: 7, remainingSeconds: 7 }), undefined);
   assert.equal(pause({ remainingSeconds: 0.05 }), undefined);
 });
@@ -36,7 +36,7 @@ test("only whole seconds up to a day are a Retry-After", () => {
   assert.deepEqual(others.map(retryAfterSecondsOf), others.map(() => undefined));
 });
 
-test("429, 502, 503, 504 and silence are repeated, nothing else", () => {
+test("only 429, 502, 503, 504 and missing answers are retried", () => {
   const facts = { code: "c", detail: "" };
   const repeated = [502, 503, 504, undefined].map((status) => new Unavailable({ ...facts, status }));
   assert.ok([...repeated, new RateLimited({ ...facts, status: 429, retryAfterSeconds: 1 })].every(isRepeated));
@@ -48,21 +48,21 @@ test("429, 502, 503, 504 and silence are repeated, nothing else", () => {
 const refusal = (retryAfterSeconds) =>
   new RateLimited({ code: "rate_limited", detail: "d", status: 429, requestId: "r", retryAfterSeconds });
 
-test("a limit answers by itself until the seconds of Retry-After are over", () => {
-  const limit = new Limit();
-  assert.equal(limit.refusal(0), undefined);
-  limit.note(refusal(10), 1000);
-  const remembered = limit.refusal(9500);
+test("the gate refuses calls until Retry-After has passed", () => {
+  const gate = new RateLimitGate();
+  assert.equal(gate.refusal(0), undefined);
+  gate.note(refusal(10), 1000);
+  const remembered = gate.refusal(9500);
   assert.deepEqual({ ...remembered }, { ...refusal(2) });
-  assert.equal(limit.secondsUntilOpen(9500), 1.5);
-  assert.equal(limit.refusal(11_000), undefined);
+  assert.equal(gate.secondsUntilOpen(9500), 1.5);
+  assert.equal(gate.refusal(11_000), undefined);
 });
 
-test("the answer that opens last counts, and one that does not say when closes nothing", () => {
-  const limit = new Limit();
-  limit.note(refusal(undefined), 0);
-  assert.equal(limit.refusal(0), undefined);
-  limit.note(refusal(10), 0);
-  limit.note(refusal(1), 5000);
-  assert.equal(limit.secondsUntilOpen(5000), 5);
+test("the longest Retry-After counts, and a 429 without one does not close the gate", () => {
+  const gate = new RateLimitGate();
+  gate.note(refusal(undefined), 0);
+  assert.equal(gate.refusal(0), undefined);
+  gate.note(refusal(10), 0);
+  gate.note(refusal(1), 5000);
+  assert.equal(gate.secondsUntilOpen(5000), 5);
 });

@@ -9,7 +9,7 @@ import * as refused from "../src/refused.js";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * What `expression` comes to in a bundle that runs without Node.
+ * Evaluates an expression in a bundle that runs without Node.
  * @param {string} expression @param {import("esbuild").BuildOptions} target
  */
 async function bundled(expression, target) {
@@ -37,6 +37,6 @@ for (const expression of ['fromEnv("notes")', 'connect({url: "https://kvs.exampl
   }
 }
 
-test("what refuses has the names of what works", () => {
+test("the refusing package exports the same names", () => {
   assert.deepEqual(Object.keys(refused), Object.keys(client));
 });

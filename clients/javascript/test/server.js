@@ -1,4 +1,4 @@
-/** A server that answers as a test says, and a client of it. */
+/** A server with a handler of the test, and a client of it. */
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -27,7 +27,7 @@ export const MISSING = json({ found: false, expiresAt: null });
 export const DONE = json({ ok: true, deleted: true });
 
 /**
- * Ends with the test.
+ * Starts a server that ends with the test.
  * @param {import("node:test").TestContext} context
  * @param {Answer} answer
  */
@@ -56,7 +56,7 @@ export async function startServer(context, answer) {
 }
 
 /**
- * A server with a client, which is closed with the test.
+ * Starts a server, and a client that is closed with the test.
  * @param {import("node:test").TestContext} context
  * @param {Answer} answer
  * @param {import("kvs-client").Options} [options]
@@ -69,7 +69,7 @@ export async function startBoth(context, answer, options = {}) {
   return { ...server, client };
 }
 
-/** Waits until it holds. @param {() => boolean} condition */
+/** Waits until the condition holds. @param {() => boolean} condition */
 export async function until(condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

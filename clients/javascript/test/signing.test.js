@@ -5,7 +5,7 @@ import { HttpRequest } from "@smithy/protocol-http";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { Signer } from "../src/signing.js";
 
-/** SHA-256 as @smithy/signature-v4 wants it. */
+/** SHA-256 in the form that @smithy/signature-v4 takes. */
 class Sha256 {
   #hash;
 
@@ -47,7 +47,7 @@ const PATHS = ["/v1/put", "/v1/get", "/a-b_c.d~e/v1/delete", "/with%20blank/v1/g
 const oneOf = (choices) => /** @type {T} */ (choices[randomInt(choices.length)]);
 const word = () => randomBytes(randomInt(1, 60)).toString("base64url");
 
-test("a signature is the one of @smithy/signature-v4, byte by byte", async () => {
+test("a signature equals that of @smithy/signature-v4, byte for byte", async () => {
   for (let round = 0; round < 500; round += 1) {
     const [region, host, path] = [oneOf(REGIONS), oneOf(HOSTS), oneOf(PATHS)];
     const token = `kvs_${word()}`;

@@ -1,11 +1,11 @@
-/** From a response to a result or an error. */
+/** Converts a response to a result or an error. */
 import { InvalidAnswer, InvalidRequest, NotAuthorized, RateLimited, Unavailable } from "./errors.js";
 export type Response = import("./connections.js").Response;
 export type Facts = import("./errors.js").Facts;
 export type Entry<T> = {
     value: T;
     /**
-     * null: never
+     * null if it never expires
      */
     expiresAt: Date | null;
 };
@@ -14,15 +14,15 @@ export type Found = {
     text: Buffer;
     expiresAt: Date | null;
 };
-/** What a put and a delete are answered with, by the name of its only field. @param {Response} response @param {string} name */
+/** Checks the answer to a put or a delete, which has one field of this name. @param {Response} response @param {string} name */
 export declare function requireDone(response: Response, name: string): void;
-/** What a get is answered with; undefined if there is no entry. @param {Response} response @returns {Found | undefined} */
+/** Reads the answer to a get; undefined if there is no entry. @param {Response} response @returns {Found | undefined} */
 export declare function foundIn(response: Response): Found | undefined;
-/** The value's own bytes. @param {Found} found */
+/** Returns the value as the stored bytes. @param {Found} found */
 export declare function rawValueOf({ text }: Found): Buffer<ArrayBufferLike>;
 /**
- * The error that a response other than 200 is.
+ * Converts a response other than 200 to an error.
  * @param {Response} response
- * @param {(string | undefined)[]} secrets which the answer may repeat, and the error must not
+ * @param {(string | undefined)[]} secrets of the request, which the error never contains even if the answer does
  */
 export declare function refusalIn(response: Response, secrets: (string | undefined)[]): InvalidAnswer | InvalidRequest | NotAuthorized | RateLimited | Unavailable;

@@ -1,14 +1,14 @@
-/** A call: attempts and pauses, until there is an answer or the deadline has come. */
+/** A call: attempts and pauses, until an answer or the deadline. */
 export type Response = import("./connections.js").Response;
 export type Credentials = import("./signing.js").Credentials;
 export type Operation = "put" | "get" | "delete";
 export type CallOptions = {
     /**
-     * of this call, instead of the client's
+     * deadline of this call, default: that of the client
      */
     deadlineSeconds?: number | undefined;
     /**
-     * ends the call; it is rejected with the signal's reason
+     * cancels the call, which is rejected with the reason of the signal
      */
     signal?: AbortSignal | undefined;
 };
@@ -32,7 +32,7 @@ export declare class Calls {
         settings: import("./settings.js").Resolved;
     });
     /**
-     * The response, whose status is 200. Rejects with a KvsError, or with the reason of the caller's signal.
+     * Returns a response with status 200. Rejects with a KvsError, or with the reason of the caller's signal.
      * @param {Operation} operation
      * @param {Buffer} body
      * @param {CallOptions} options

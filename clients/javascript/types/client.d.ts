@@ -1,15 +1,15 @@
-/** The calls. */
+/** KvsClient: the calls. */
 import { Flights } from "./flights.js";
 export type CallOptions = import("./calls.js").CallOptions;
 export type Options = import("./settings.js").Options;
 export type Expiring = {
     /**
-     * until the entry expires; left out: the gateway's default, which is never
+     * seconds until the entry expires; default: that of the gateway, which is never unless configured
      */
     ttlSeconds?: number | undefined;
 };
 export type Entry<T> = import("./answers.js").Entry<T>;
-/** A client of one table. `fromEnv` and `connect` make one; it may be shared by all that runs in the process. */
+/** A client of one table, created by `fromEnv` or `connect`, for the whole process. */
 export declare class KvsClient {
     #private;
     /**
@@ -19,7 +19,7 @@ export declare class KvsClient {
      */
     constructor(calls: import("./calls.js").Calls, settings: Pick<import("./settings.js").Resolved, "prefix" | "parse" | "stringify">, flights?: Flights);
     /**
-     * Stores a value, by the rules of JSON.stringify, in place of the one before and its expiry.
+     * Stores a value, by the rules of JSON.stringify. Replaces the previous value and its expiry.
      * @param {string} key
      * @param {unknown} value
      * @param {Expiring & CallOptions} [options]
@@ -33,7 +33,7 @@ export declare class KvsClient {
      */
     putRaw(key: string, json: Uint8Array | string, options?: Expiring & CallOptions): Promise<void>;
     /**
-     * The entry, or undefined if there is none.
+     * Returns the entry, or undefined if there is none.
      * @template [T=any]
      * @param {string} key
      * @param {CallOptions} [options]
@@ -41,7 +41,7 @@ export declare class KvsClient {
      */
     get<T = any>(key: string, options?: CallOptions): Promise<Entry<T> | undefined>;
     /**
-     * The entry with its value as the bytes that were stored.
+     * Returns the entry with its value as the stored bytes.
      * @param {string} key
      * @param {CallOptions} [options]
      * @returns {Promise<Entry<Uint8Array> | undefined>}
@@ -54,21 +54,21 @@ export declare class KvsClient {
      */
     delete(key: string, options?: CallOptions): Promise<void>;
     /**
-     * The value of the key; if there is no entry, what `make` returns, which is put first. In one process it runs once
-     * at a time for a key: callers that ask meanwhile get the same value, or the same error.
+     * Returns the value of the key; if there is no entry, puts and returns the result of `make`. In one process it runs
+     * once at a time for a key: concurrent callers get the same value, or the same error.
      * @template T
      * @param {string} key
      * @param {() => T | Promise<T>} make
-     * @param {Expiring & CallOptions} [options] the deadline is that of the get, and of the put; `make` has none
+     * @param {Expiring & CallOptions} [options] the deadline applies to the get and to the put; `make` has none
      * @returns {Promise<T>}
      */
     getOrSet<T>(key: string, make: () => T | Promise<T>, { signal, ...options }?: Expiring & CallOptions): Promise<T>;
     /**
-     * A client that puts this before every key, and shares everything else with this one.
+     * Returns a client that adds this prefix to every key, after its own prefix, and shares everything else.
      * @param {string} prefix
      */
     withPrefix(prefix: string): KvsClient;
-    /** Closes the connections; calls under way fail. */
+    /** Closes the connections; pending calls fail. */
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
     toJSON(): {

@@ -1,14 +1,14 @@
 /**
- * One pool of connections to one gateway: a POST at a time on each, the next one on the same connection.
+ * A pool of persistent connections to one gateway, with one POST at a time on each.
  *
- * undici's pool rather than the built-in fetch, which is made of it: fetch costs several times the CPU and leaves
- * the pool's size and the connections' idle time to the process (D204).
+ * It uses undici's pool directly: the built-in fetch, which is built on it, costs several times the CPU, and its
+ * pool size and idle timeout can be set only for the whole process (D204).
  */
 export type Response = {
     status: number;
     fields: Record<string, string | string[] | undefined>;
     /**
-     * undefined if it is too long
+     * undefined if it exceeds the limit
      */
     body: Buffer | undefined;
 };
@@ -26,7 +26,7 @@ export declare class Connections {
      * @param {URL} bounds.url
      * @param {number} bounds.connections
      * @param {number} bounds.attemptSeconds from connecting to the last byte of the answer
-     * @param {number} bounds.answerBytes of a body; of a longer one no more is read
+     * @param {number} bounds.answerBytes longest body that is read
      */
     constructor({ url, connections, attemptSeconds, answerBytes }: {
         url: URL;
@@ -35,13 +35,13 @@ export declare class Connections {
         answerBytes: number;
     });
     /**
-     * Sends a request; a response is what came, whatever its status: redirects, too.
+     * Sends a request; resolves with a response of any status, redirects included.
      * @param {Request} request
      * @param {(response: Response) => void} resolve
      * @param {(error: Error) => void} reject
-     * @returns {() => void} cancels it; neither of the two is called then
+     * @returns {() => void} cancels the request; neither function is called then
      */
     post(request: Request, resolve: (response: Response) => void, reject: (error: Error) => void): () => void;
-    /** Closes all connections; what is under way fails. */
+    /** Closes all connections; pending requests fail. */
     close(): Promise<void>;
 }

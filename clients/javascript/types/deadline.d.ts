@@ -1,11 +1,11 @@
-/** The time that a call has, over everything that it waits for, and the caller's own signal. */
-/** What a wait is rejected with when the time is over. */
+/** The deadline of a call, across everything that it waits for, and the caller's signal. */
+/** The reason with which a wait is rejected at the deadline. */
 export declare const TIME_IS_OVER: unique symbol;
 /** @param {number} seconds */
 export declare function timerMs(seconds: number): number;
 export type Start<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => (() => void) | void;
 /**
- * Starts something; whichever of the two functions it calls first counts. What it returns cancels it.
+ * Starts an operation, and returns a function that cancels it. The first of the two functions that it calls counts.
  * @template T
  * @typedef {(resolve: (value: T) => void, reject: (error: unknown) => void) => (() => void) | void} Start
  */
@@ -18,14 +18,14 @@ export declare class Deadline {
     constructor(seconds: number, signal: AbortSignal | undefined);
     get remainingSeconds(): number;
     /**
-     * Waits for what `start` starts; cancels it when the time is over or the caller's signal says so.
+     * Waits for an operation; cancels it at the deadline or when the caller's signal is aborted.
      * @template T
      * @param {Start<T>} start
      * @returns {Promise<T>}
      */
     bound<T>(start: Start<T>): Promise<T>;
-    /** Waits that long. @param {number} seconds */
+    /** Waits for this time. @param {number} seconds */
     sleep(seconds: number): Promise<void>;
-    /** The call has ended. */
+    /** Ends the deadline with its call. */
     close(): void;
 }

@@ -1,16 +1,16 @@
 /**
- * What a call can come to beside its result.
+ * Errors of calls.
  *
  *     KvsError
- *       ConfigurationError   the client cannot be made
- *       InvalidRequest       this call can never succeed
- *       NotAuthorized        signature, role or token
- *       RateLimited          the limit of the table or of the app environment
- *       Unavailable          the gateway, or the way to it
- *       DeadlineExceeded     the call's own time is over
- *       InvalidAnswer        this is not the gateway, or something changed its answer
+ *       ConfigurationError   the client cannot be created
+ *       InvalidRequest       the request is invalid: a retry fails in the same way
+ *       NotAuthorized        the gateway did not accept the signature, the role or the token
+ *       RateLimited          the limit of the table or app environment is used up
+ *       Unavailable          the gateway cannot be reached, or cannot serve the request
+ *       DeadlineExceeded     no answer arrived before the deadline
+ *       InvalidAnswer        the answer did not come from the gateway, or was changed on its way
  *
- * None holds a token, a secret, a key, a value or another error, which might.
+ * No error contains a token, a secret, a key, a value or another error, which might.
  */
 export type Facts = {
     code: string;
@@ -25,17 +25,17 @@ export type Facts = {
  * @property {number | undefined} [status]
  * @property {string | undefined} [requestId]
  */
-/** Names are written down: in a minified bundle a class has another one. */
+/** Names are literals: a minified bundle renames classes. */
 export declare class KvsError extends Error {
-    /** The HTTP status; undefined if nothing was answered. */
+    /** The HTTP status; undefined if there was no answer. */
     status: number | undefined;
-    /** What went wrong, for programs. */
+    /** The code of the error, for programs. */
     code: string;
-    /** What went wrong, for people: what the gateway says, or what the client found. */
+    /** An explanation by the gateway or by the client, for people. */
     detail: string;
-    /** The answer's `x-request-id`, to ask the operator about. */
+    /** The `x-request-id` of the answer, for questions to the operator. */
     requestId: string | undefined;
-    /** What to do. */
+    /** Advice on what to do. */
     hint: string;
     name: string;
     /** @param {Facts} facts */
@@ -63,14 +63,14 @@ export type TimedFacts = Facts & {
 };
 /** @typedef {Facts & {retryAfterSeconds?: number | undefined}} TimedFacts */
 export declare class RateLimited extends KvsError {
-    /** When the limit's window ends; undefined if the answer did not say. */
+    /** Seconds until the window of the limit ends; undefined if the answer had none. */
     retryAfterSeconds: number | undefined;
     name: string;
     /** @param {TimedFacts} facts */
     constructor({ retryAfterSeconds, ...facts }: TimedFacts);
 }
 export declare class Unavailable extends KvsError {
-    /** When to ask again; undefined if the answer did not say. */
+    /** Seconds until a retry; undefined if the answer had none. */
     retryAfterSeconds: number | undefined;
     name: string;
     /** @param {TimedFacts} facts */

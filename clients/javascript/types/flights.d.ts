@@ -1,4 +1,4 @@
-/** Single flight: callers that ask for a key while it is being made wait for the same promise. */
+/** Single flight: concurrent callers of the same key share one promise. */
 export declare class Flights {
     #private;
     /**

@@ -1,24 +1,24 @@
-/** JSON as bytes: values are stored as they are sent, and a number's spelling must not pass through a `number`. */
+/** JSON as bytes: values are stored unchanged, so a number must not be converted to a `number` and back. */
 /**
- * The JSON of a value. What `stringify` says of a failure may quote the value, and is not told.
+ * Encodes a value as JSON. The error of `stringify` is dropped: its message may quote the value.
  * @param {unknown} value
  * @param {(value: unknown) => string | undefined} stringify
  */
 export declare function jsonOf(value: unknown, stringify: (value: unknown) => string | undefined): Buffer<ArrayBufferLike>;
 /**
- * Bytes or text that are one JSON value, as bytes. Anything else would not be a value but a part of the request that
- * carries it: `1,"key":"another"` must not become a request for another key.
+ * Returns bytes or text that are one JSON value, as bytes. Anything else would change the request around it:
+ * `1,"key":"another"` would become a request for another key.
  * @param {Uint8Array | string} raw
  */
 export declare function rawJson(raw: Uint8Array | string): Buffer<ArrayBufferLike>;
 /**
- * What JSON in UTF-8 says; throws SyntaxError, which quotes the text.
+ * Parses JSON in UTF-8; throws SyntaxError, whose message quotes the text.
  * @param {Buffer} bytes
  * @returns {unknown}
  */
 export declare function parsed(bytes: Buffer): unknown;
 /**
- * The bytes of a member of an object; of repeated names the last counts, as with JSON.parse.
+ * Returns the bytes of a member of an object; the last of repeated names counts, as in JSON.parse.
  * @param {Buffer} text valid JSON, an object
  * @param {string} name
  */

@@ -1,5 +1,5 @@
-/** Where the client may run: the specification's rule, with its reason for a client elsewhere. */
+/** Refuses to run outside of backend apps. */
 /** @returns {never} */
 export declare function refuse(): never;
-/** Throws where there is no Node: in a browser, in an edge worker without its modules; and in a page of Electron. */
+/** Throws without Node (in a browser or an edge worker), and in a page of Electron. */
 export declare function requireBackend(): void;

@@ -1,44 +1,44 @@
-/** The options with their defaults, and what they may be. */
+/** The options with their defaults and checks. */
 export type Credentials = import("./signing.js").Credentials;
 export type Options = {
     /**
-     * 10: of a whole call: credentials, waiting for a connection, attempts, pauses
+     * limit of a whole call with credentials, waiting for a connection, attempts and pauses, default: 10
      */
     deadlineSeconds?: number | undefined;
     /**
-     * 5: of one attempt, from connecting to the last byte of the answer
+     * limit of one attempt, from connecting to the last byte of the answer, default: 5
      */
     attemptSeconds?: number | undefined;
     /**
-     * 64: how many attempts are under way; further calls wait
+     * most concurrent attempts; further calls wait, default: 64
      */
     connections?: number | undefined;
     /**
-     * 0.1: the bound of the first pause, doubled for each further one
+     * bound of the first pause, doubled for each further one, default: 0.1
      */
     backoffBaseSeconds?: number | undefined;
     /**
-     * 1: the longest pause, and the spread after `Retry-After`
+     * longest pause, and longest random part added to `Retry-After`, default: 1
      */
     backoffCapSeconds?: number | undefined;
     /**
-     * 1,048,576: the longest body of an answer that is read
+     * longest answer body that is read, default: 1,048,576
      */
     answerBytes?: number | undefined;
     /**
-     * put before every key
+     * added to the front of every key
      */
     prefix?: string | undefined;
     /**
-     * JSON.parse: how values are read
+     * decodes values, default: JSON.parse
      */
     parse?: ((text: string) => unknown) | undefined;
     /**
-     * JSON.stringify: how values are written
+     * encodes values, default: JSON.stringify
      */
     stringify?: ((value: any) => string | undefined) | undefined;
     /**
-     * instead of the AWS SDK's own chain
+     * replaces the chain of the AWS SDK
      */
     credentials?: (() => Promise<Credentials>) | undefined;
 };
@@ -62,13 +62,13 @@ export type Place = {
     token: string;
 };
 /**
- * The options with the defaults of those that are not given. Throws ConfigurationError.
+ * Adds the defaults to the given options. Throws ConfigurationError.
  * @param {Options} options
  * @returns {Resolved}
  */
 export declare function resolved(options: Options): Resolved;
 /**
- * An option that nobody reads would be a surprise later: `ttl` instead of `ttlSeconds` is an entry without an end.
+ * Refuses unknown options: with `ttl` instead of `ttlSeconds`, an entry would never expire.
  * @param {unknown} options
  * @param {object} known
  */
@@ -76,8 +76,8 @@ export declare function requireKnown(options: unknown, known: object): void;
 /** @param {string} name @param {unknown} value */
 export declare function requirePositive(name: string, value: unknown): void;
 /**
- * The address as an URL; throws ConfigurationError, which quotes nothing: it may hold a password.
+ * Returns the address as a URL; throws ConfigurationError, which quotes no value, as the address may have a password.
  * @param {Place} place
- * @param {{[Name in keyof Place]: string}} names what the three are called where they were set
+ * @param {{[Name in keyof Place]: string}} names names of the variables or settings, for errors
  */
 export declare function checkedUrl({ url, region, token }: Place, names: { [Name in keyof Place]: string; }): import("url").URL;

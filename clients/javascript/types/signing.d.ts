@@ -1,8 +1,8 @@
 /**
- * AWS Signature Version 4 of one kind of request: POST with a body, to a path that is known beforehand.
+ * AWS Signature Version 4 for one kind of request: a POST with a body to a known path.
  *
- * `@smithy/signature-v4` signs any request and costs more than the rest of a call together (D205); what is written
- * here is compared with it, byte by byte, in the tests.
+ * `@smithy/signature-v4` signs any request and costs more than the rest of a call (D205). The tests compare both, byte
+ * for byte.
  */
 export type Credentials = {
     accessKeyId: string;
@@ -15,7 +15,7 @@ export type Fields = string[];
 export declare class Signer {
     #private;
     /**
-     * @param {object} request what all requests have in common
+     * @param {object} request the common parts of all requests
      * @param {string} request.region
      * @param {string} request.host as it is sent in `Host`
      * @param {string} request.token of the table
@@ -30,7 +30,7 @@ export declare class Signer {
      * @param {Buffer} body
      * @param {Credentials} credentials
      * @param {Date} at
-     * @returns {Fields} all that the request has to carry
+     * @returns {Fields} all header fields of the request
      */
     sign(path: string, body: Buffer, { accessKeyId, secretAccessKey, sessionToken }: Credentials, at: Date): Fields;
 }

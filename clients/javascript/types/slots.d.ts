@@ -1,4 +1,4 @@
-/** So many at a time, the others in the order in which they came. */
+/** A semaphore; waiters get a slot in the order in which they came. */
 export declare class Slots {
     #private;
     /** @param {number} count */
@@ -9,6 +9,6 @@ export declare class Slots {
      * @returns {(() => void) | void} gives up waiting
      */
     acquire(resolve: () => void): (() => void) | void;
-    /** Hands the slot on. */
+    /** Passes the slot to the next waiter. */
     release(): void;
 }

@@ -1,11 +1,11 @@
 /**
- * What is known of the rate limit: after a 429 with `Retry-After` nothing is sent until those seconds are over. So a
- * burst costs the gateway one refusal for each attempt that was under way, not one for each call.
+ * Stops requests after a 429 until its `Retry-After` has passed. So a burst costs the gateway one refusal per pending
+ * attempt, not one per call.
  */
 
 import { RateLimited } from "./errors.js";
 
-export class Limit {
+export class RateLimitGate {
   /** @type {RateLimited | undefined} */
   #refusal;
   #opensAtMs = 0;
@@ -23,7 +23,7 @@ export class Limit {
     return Math.max(0, this.#opensAtMs - nowMs) / 1000;
   }
 
-  /** What the gateway would answer now; undefined if it may be asked. @param {number} nowMs */
+  /** Returns the refusal that a request would get now; undefined while the gate is open. @param {number} nowMs */
   refusal(nowMs) {
     const seconds = this.secondsUntilOpen(nowMs);
     if (seconds === 0 || this.#refusal === undefined) return undefined;
