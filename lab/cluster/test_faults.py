@@ -56,7 +56,7 @@ def kill_redis(site):
 
 
 @pytest.mark.parametrize("fault", [kill_a_process, delete_a_pod_by_force], ids=lambda each: each.__name__)
-async def test_what_fails_are_connections_to_the_pod_that_was_killed(fault, site, caller, shown, ledgers):
+async def test_only_connections_to_the_killed_pod_fail(fault, site, caller, shown, ledgers):
     load = await _under_load(caller, site, fault, shown, ledgers)
     assert set(load.statuses) <= {0, 200}
     assert len(load.failures) < load.statuses.total() / 20

@@ -31,7 +31,7 @@ def test_the_pods_run_where_restricted_pod_security_refuses_others(site):
         site.here("run", "other", f"--image={GATEWAY}:now", "--dry-run=server")
 
 
-def test_nothing_differs_after_it_was_applied(site):
+def test_an_applied_overlay_has_no_differences(site):
     (script,) = [script for script in SCRIPTS if "kubectl diff" in script]
     assert site.shell(script.splitlines()[0]) == ""
 

@@ -51,7 +51,7 @@ def gateway(site):
 
 
 @pytest.mark.parametrize("who", CALLERS)
-def test_a_caller_reaches_what_it_may_reach_and_nothing_else(who, site, gateway, shown):
+def test_a_caller_reaches_allowed_peers_and_nothing_else(who, site, gateway, shown):
     place, of_namespace, labels, allowed = CALLERS[who]
     name = f"probe-{list(CALLERS).index(who)}"
     pod = Probe(site.kubectl, name, place, f"{GATEWAY}:now", of_namespace=of_namespace, labels=labels)

@@ -98,7 +98,7 @@ async def call(caller: Caller, operation: str, body: dict[str, object]) -> dict[
 
 
 @pytest.mark.parametrize("store", STORES)
-async def test_nothing_is_lost_or_refused_on_the_way_to_this_release_and_back(store, site, engine, shown):
+async def test_an_upgrade_and_its_rollback_lose_and_refuse_nothing(store, site, engine, shown):
     await asyncio.to_thread(install, site, "before", store)
     caller = site.caller(f"upgrade-{store.lower()}", "entries")
     written = {f"entry {number}": number for number in range(ENTRIES)}

@@ -1,4 +1,4 @@
-"""What Prometheus has scraped of all that came before is what clients counted, but for what was killed."""
+"""The counts that Prometheus has scraped equal those of the clients, except for killed replicas."""
 
 import json
 import subprocess
@@ -43,7 +43,7 @@ def billed(prometheus: str, app: str, table: str) -> Counter[str]:
     return Counter({row["operation"]: row["requests"] for row in rows if row["operation"] in CLIENTS})
 
 
-def test_what_ended_in_order_is_billed_to_the_last_request(prometheus, ledgers, shown):
+def test_replicas_that_ended_in_order_are_billed_to_the_last_request(prometheus, ledgers, shown):
     ledger = ledgers.of("load", "entries")
     assert ledger.answered
     deadline = time.monotonic() + SECONDS
@@ -53,7 +53,7 @@ def test_what_ended_in_order_is_billed_to_the_last_request(prometheus, ledgers, 
     assert bill == ledger.answered
 
 
-def test_of_what_was_killed_the_last_moments_are_lost_and_nothing_is_billed_twice(prometheus, ledgers, shown):
+def test_killed_replicas_lose_their_last_moments_and_nothing_is_billed_twice(prometheus, ledgers, shown):
     ledger = ledgers.of("faults", "entries")
     assert ledger.unanswered
     bill = billed(prometheus, "faults", "entries").total()

@@ -68,7 +68,7 @@ def test_the_console_is_served_through_its_service_over_tls(ask):
     assert ask("/console/console.js")[0] == 200
 
 
-def test_the_console_shows_what_a_control_token_may_see(ask, listeners):
+def test_the_console_shows_the_apps_of_a_control_token(ask, listeners):
     token = listeners.secret("control-token")
     assert ask("/v1/whoami")[0] == 401
     assert ask("/v1/whoami", token)[0] == 200

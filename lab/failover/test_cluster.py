@@ -156,7 +156,7 @@ async def test_exactly_the_limit_is_admitted_while_the_counters_slot_moves(clust
     assert sum(verdicts) == limit
 
 
-async def test_what_a_purge_missed_while_a_slot_moved_the_next_one_finds(cluster, store):
+async def test_the_next_purge_finds_the_keys_that_one_missed_while_a_slot_moved(cluster, store):
     table = Keyspace(f"tbl_{token_hex(4)}")
     tag = f"{{{token_hex(4)}}}"
     keys = [f"{tag}{number}" for number in range(30)] + [f"key-{number}" for number in range(300)]

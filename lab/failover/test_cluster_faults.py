@@ -85,7 +85,7 @@ async def test_a_planned_failover_fails_no_call_and_loses_no_write():
     assert running.lost == []
 
 
-async def test_without_a_replica_the_slots_of_a_dead_master_are_refused_at_once_and_others_served():
+async def test_without_a_replica_the_slots_of_a_dead_master_are_refused_immediately_and_others_served():
     with Cluster(cluster_require_full_coverage="no") as cluster:
         witness, victim, _ = cluster.nodes
         its_keys = set(_keys_of(cluster, victim))
@@ -118,7 +118,7 @@ def _is_missed(name, witness):
     return b"master,fail " in line
 
 
-async def test_where_all_slots_are_needed_all_are_refused_until_a_dead_master_is_back():
+async def test_if_all_slots_are_needed_all_are_refused_until_a_dead_master_is_back():
     with Cluster(cluster_require_full_coverage="yes") as cluster:
         victim = cluster.nodes[1]
         async with _traffic_on(cluster) as running:

@@ -110,7 +110,7 @@ def test_without_replicas_a_killed_master_leaves_the_cluster_down_until_it_retur
 
 
 @pytest.mark.parametrize("topology", [Sentinels, Cluster])
-def test_nothing_is_left_of_a_topology_whose_test_failed(topology):
+def test_a_failed_test_leaves_nothing_of_its_topology(topology):
     def fail():
         with topology() as running:
             servers.extend(running.nodes if topology is Cluster else running.servers + running.sentinels)

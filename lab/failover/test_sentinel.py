@@ -131,7 +131,7 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
         assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
 
 
-async def test_who_has_found_the_master_keeps_it_on_the_word_of_one_sentinel(sentinels, master):
+async def test_a_store_that_has_found_the_master_keeps_it_if_one_sentinel_confirms_it(sentinels, master):
     first, second, _ = sentinels.sentinels
     async with opened_redis(sentinels.url) as early, traffic(early, KEYS, DEADLINE_SECONDS) as running:
         with _gone(first, second):

@@ -67,7 +67,7 @@ async def test_a_client_that_waits_as_long_as_retry_after_is_admitted_by_every_r
 
 
 @pytest.mark.heavy
-async def test_a_flood_at_four_replicas_costs_redis_the_limit_and_what_was_under_way(server, tmp_path):
+async def test_a_flood_at_four_replicas_costs_redis_the_limit_and_the_calls_in_flight(server, tmp_path):
     changes = racing("acme/shop/production", store=on(server, "four"))
     connections = 40
     async with Fleet(tmp_path, [changes] * 4, module=PATIENT) as fleet:

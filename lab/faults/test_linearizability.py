@@ -61,12 +61,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("history", GOOD.values(), ids=GOOD.keys())
-def test_what_may_happen_is_accepted(history):
+def test_possible_histories_are_accepted(history):
     assert first_violation(history) is None
 
 
 @pytest.mark.parametrize("history", BAD.values(), ids=BAD.keys())
-def test_what_cannot_happen_is_named(history):
+def test_impossible_histories_are_named(history):
     assert first_violation(history) in history
 
 

@@ -70,9 +70,9 @@ async def _judge(
     assert set(statuses) == {200}
 
 
-async def test_changes_in_a_region_of_100000_apps_in_redis_are_in_force_in_time(tmp_path, region_in_redis):
+async def test_changes_in_a_region_of_100000_apps_in_redis_take_effect_in_time(tmp_path, region_in_redis):
     await _judge(tmp_path, *region_in_redis, changes=CHANGES_PER_SECOND, calls=200)
 
 
-async def test_changes_in_a_region_in_dynamodb_are_in_force_in_time(tmp_path, region_in_dynamodb):
+async def test_changes_in_a_region_in_dynamodb_take_effect_in_time(tmp_path, region_in_dynamodb):
     await _judge(tmp_path, *region_in_dynamodb, changes=CHANGES_OF_THE_ENGINE, calls=20)

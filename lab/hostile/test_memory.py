@@ -26,7 +26,7 @@ def lines(number: int, size: int) -> str:
     ],
     ids=["long heads", "endless heads", "endless trailers", "almost whole bodies", "pipelined bodies"],
 )
-async def test_what_is_sent_is_not_kept_without_end(start, size, opening, most_mib):
+async def test_received_bytes_are_not_kept_without_bound(start, size, opening, most_mib):
     process = start(edge=PATIENT)
     async with Watch(process) as watch, Crowd(process.urls["data"], size, Behaviour(opening)):
         probed = watch.probes

@@ -37,7 +37,7 @@ def test_the_head_has_55_bytes():
 
 
 @pytest.mark.parametrize(("edge", "behaviour"), ATTACKS.values(), ids=ATTACKS)
-async def test_good_clients_are_served_while_others_use_up_what_is_scarce(start, edge, behaviour):
+async def test_good_clients_are_served_while_others_use_up_scarce_resources(start, edge, behaviour):
     process = start(edge=PATIENT | edge)
     async with (
         Watch(process) as watch,

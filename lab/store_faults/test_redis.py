@@ -70,7 +70,7 @@ async def test_redis_killed_under_load(server, tmp_path):
 
 
 async def test_redis_stopped_under_load_while_bindings_expire(server, tmp_path):
-    """If a request's binding has expired, the directory read is the first call that waits."""
+    """Code of a request with an expired binding: the directory read is the first call that waits."""
     short = {"cache_ttl_seconds": 0.1}
     async with replicas(server, tmp_path, directory=short) as processes, clients_of(processes) as gateways:
         token = await new_table(gateways[0], "posts")

@@ -33,7 +33,7 @@ async def slow_engine(folder):
 
 
 @pytest.mark.heavy
-async def test_where_one_call_in_twenty_is_never_answered_the_others_go_on(tmp_path):
+async def test_if_one_call_in_twenty_is_never_answered_the_others_continue(tmp_path):
     async with slow_engine(tmp_path) as (endpoint, fleet):
         async with Load(fleet.gateways, clients=60, per_second=100) as load:
             await asyncio.sleep(3)
@@ -58,7 +58,7 @@ def median(load: Load) -> float:
     return seconds[len(seconds) // 2]
 
 
-async def test_where_no_call_is_answered_calls_end_in_time_and_cost_no_memory(tmp_path):
+async def test_if_no_call_is_answered_calls_end_in_time_and_cost_no_memory(tmp_path):
     async with prepared_endpoint() as endpoint, Fleet(tmp_path, [on(endpoint)], ENVIRONMENT) as fleet:
         before = memory_of(fleet.processes[0])
         async with Load(fleet.gateways, clients=100, per_second=200) as load:

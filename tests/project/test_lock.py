@@ -12,12 +12,12 @@ PINNED = {pin.name: pin for pin in pins()}
 
 
 @pytest.mark.parametrize("requirement", requirements(), ids=lambda each: each.name)
-def test_what_the_project_needs_is_locked_to_a_version_that_it_allows(requirement):
+def test_every_requirement_of_the_project_is_locked_to_an_allowed_version(requirement):
     assert PINNED[name_of(requirement)].version in requirement.specifier
 
 
 @pytest.mark.parametrize("name", [name for name, pin in PINNED.items() if version(name) == pin.version])
-def test_what_a_locked_package_needs_is_locked_to_a_version_that_it_allows(name):
+def test_every_requirement_of_a_locked_package_is_locked_to_an_allowed_version(name):
     needed = [Requirement(line) for line in requires(name) or []]
     for requirement in needed:
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):

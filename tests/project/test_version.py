@@ -33,7 +33,7 @@ def test_a_new_version_is_written_into_all_places_and_nothing_else_changes(tmp_p
 
 
 @pytest.mark.parametrize("changelog", CHANGELOGS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_a_changelog_begins_with_what_is_unreleased_and_dates_this_version_next(changelog):
+def test_a_changelog_begins_with_unreleased_changes_then_the_dated_version(changelog):
     headings = re.findall(r"^## (.+)$", changelog.read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased"
     assert re.fullmatch(rf"{re.escape(__version__)} - \d{{4}}-\d\d-\d\d", headings[1])

