@@ -53,13 +53,13 @@ def test_no_promise_of_the_directory_is_broken_by_ten_thousand_seeds():
     assert_all_is_right(seeds, in_processes(simulate_all, seeds))
 
 
-def test_a_seed_brings_the_same_again():
+def test_a_seed_repeats_the_same_simulation():
     assert simulate(7).trace == simulate(7).trace
     assert simulate(7).trace != simulate(8).trace
 
 
 @pytest.mark.parametrize("promise", BROKEN)
-def test_a_broken_promise_of_the_directory_is_noticed(monkeypatch, promise):
+def test_the_simulation_notices_a_broken_promise_of_the_directory(monkeypatch, promise):
     where, what, broken = BROKEN[promise]
     assert len(signature(broken).parameters) == len(signature(getattr(where, what)).parameters)
     monkeypatch.setattr(where, what, broken)

@@ -51,7 +51,7 @@ def test_no_promise_is_broken_by_ten_thousand_seeds():
     assert_all_is_right(seeds, in_processes(simulate_all, seeds))
 
 
-def test_a_seed_brings_the_same_again():
+def test_a_seed_repeats_the_same_simulation():
     assert simulate(7).trace == simulate(7).trace
     assert simulate(7).trace != simulate(8).trace
 

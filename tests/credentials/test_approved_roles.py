@@ -57,7 +57,7 @@ def test_a_role_that_does_not_match_is_not_approved(pattern, role):
     assert not ApprovedRoles([pattern]).approves(role)
 
 
-def test_one_of_several_patterns_is_enough():
+def test_a_match_of_one_pattern_approves_a_role():
     roles = ApprovedRoles(["arn:aws:iam::1:role/a", "arn:aws:iam::1:role/b"])
     assert [roles.approves(f"arn:aws:iam::1:role/{name}") for name in "abc"] == [True, True, False]
 

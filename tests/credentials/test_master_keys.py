@@ -37,7 +37,7 @@ async def test_the_first_key_issues(gateway):
         assert (await only_new.put("k", 1, signer=signer)).status == 200
 
 
-async def test_a_key_that_may_only_verify_does_not_issue(gateway):
+async def test_a_verifying_master_key_does_not_issue(gateway):
     async with with_keys(gateway, MASTER_KEY, NEW_KEY) as prepared:
         signer = await session_signer(prepared)
     assert (await gateway.put("k", 1, signer=signer)).status == 200

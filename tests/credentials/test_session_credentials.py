@@ -68,7 +68,7 @@ async def test_issued_credentials_put_get_and_delete(gateway):
     assert (await gateway.delete("k", signer=signer)).json == {"deleted": True}
 
 
-async def test_no_two_issued_credentials_are_alike(gateway):
+async def test_issued_credentials_are_all_different(gateway):
     first, second = await issue(gateway), await issue(gateway)
     for part in ("AccessKeyId", "SecretAccessKey", "SessionToken"):
         assert first[part] != second[part]
@@ -82,7 +82,7 @@ async def test_the_token_is_its_claims_and_their_proof_and_the_secret_follows_fr
     assert decode(issued["SecretAccessKey"]) == hmac.digest(MASTER_KEY.encode(), labelled, sha256)
 
 
-async def test_the_claims_say_who_where_and_how_long(gateway):
+async def test_the_claims_hold_role_environment_and_lifetime(gateway):
     issued = await issue(gateway, ttl_seconds=900, **PLACE)
     claims = claims_of(issued["SessionToken"])
     assert claims["access_key_id"] == issued["AccessKeyId"]
@@ -100,7 +100,7 @@ async def test_credentials_serve_until_the_second_of_their_expiry(gateway):
     assert_refused(await gateway.put("k", 1, signer=signer), *EXPIRED)
 
 
-async def test_credentials_that_were_never_used_expire_too(gateway):
+async def test_unused_credentials_expire(gateway):
     signer = await session_signer(gateway, ttl_seconds=900)
     gateway.clock.advance(900_000)
     assert_refused(await gateway.put("k", 1, signer=signer), *EXPIRED)
@@ -140,7 +140,7 @@ async def test_a_session_token_is_no_table_token(gateway):
     assert (reply.status, reply.error) == (401, "invalid_token")
 
 
-async def test_where_sessions_are_off_no_session_token_is_known():
+async def test_session_tokens_are_unknown_if_sessions_are_off():
     async with run_gateway({"signature": {"credentials": {"session": None}}}) as gateway:
         sessions = SessionCredentials([MASTER_KEY], gateway.clock)
         issued = sessions.issue(ROLE, 900, None)

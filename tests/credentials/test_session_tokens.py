@@ -63,7 +63,7 @@ def open_token(token: str | bytes) -> None:
     SESSIONS.open(text, ISSUED.access_key_id)
 
 
-def test_the_token_that_is_spoilt_here_is_good():
+def test_the_unmodified_token_is_valid():
     open_token(TOKEN)
     open_token(seal(claims_of(TOKEN)))
 
@@ -135,12 +135,12 @@ def test_claims_with_missing_unknown_or_mistyped_fields_are_invalid_even_if_prov
         open_token(seal(claims))
 
 
-def test_a_secret_cannot_be_had_as_the_proof_of_a_token():
+def test_a_secret_is_never_equal_to_the_proof_of_a_token():
     with pytest.raises(InvalidCredentials):
         open_token(seal(b"secret" + TOKEN.encode()))
 
 
-def test_tokens_that_were_opened_are_remembered_in_bounded_number():
+def test_the_cache_of_opened_session_tokens_is_bounded():
     sessions = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
     for _ in range(50):
         issued = sessions.issue(ROLE, 900, None)
@@ -149,7 +149,7 @@ def test_tokens_that_were_opened_are_remembered_in_bounded_number():
     assert sessions._opened.maxsize == 10_000
 
 
-def test_tokens_that_were_refused_are_not_remembered():
+def test_refused_session_tokens_are_not_cached():
     sessions = SessionCredentials([MASTER_KEY], FakeClock(NOW_SECONDS * 1000))
     for number in range(50):
         with pytest.raises(InvalidCredentials):

@@ -63,11 +63,11 @@ async def test_a_caller_of_another_role_is_not_authorized(gateway, arn):
 @pytest.mark.parametrize(
     "secret", [None, "", "wrong", SECRET[:-1], SECRET + "x", SECRET.upper(), "é", f"{SECRET},{SECRET}"]
 )
-async def test_who_does_not_know_the_secret_is_not_believed(gateway, secret):
+async def test_a_peer_without_the_secret_is_not_trusted(gateway, secret):
     assert_refused(await vouch(gateway, secret=secret), *MISSING)
 
 
-async def test_any_of_several_secrets_is_believed_and_nothing_else():
+async def test_each_of_several_secrets_is_trusted_and_no_other():
     secrets = [SECRET, "another-secret-of-the-proxy"]
     async with behind_proxy(secret=secrets) as gateway:
         assert [(await vouch(gateway, secret=each)).status for each in secrets] == [200, 200]
@@ -84,17 +84,17 @@ async def test_the_secret_with_an_empty_caller_is_no_signature(gateway):
     assert_refused(await vouch(gateway, ""), *MISSING)
 
 
-async def test_the_table_token_is_asked_for_all_the_same(gateway):
+async def test_a_caller_named_by_the_proxy_still_needs_a_table_token(gateway):
     reply = await vouch(gateway, token=None)
     assert (reply.status, reply.json) == (401, {"error": "missing_token"})
 
 
-async def test_callers_may_still_sign_themselves(gateway):
+async def test_callers_may_still_sign_their_own_requests(gateway):
     assert (await gateway.put("k", 1)).status == 200
 
 
 @pytest.mark.parametrize("secret", [None, "wrong"])
-async def test_headers_of_an_impostor_are_dropped_and_the_signature_counts(gateway, secret):
+async def test_proxy_headers_of_an_impostor_are_dropped_and_its_signature_decides(gateway, secret):
     wire = signed(gateway).add(CALLER, "arn:aws:iam::123456789012:role/stranger")
     if secret is not None:
         wire = wire.add(PROOF, secret)
@@ -102,7 +102,7 @@ async def test_headers_of_an_impostor_are_dropped_and_the_signature_counts(gatew
 
 
 @pytest.mark.parametrize("name", [CALLER, PROOF])
-async def test_a_signed_header_that_only_the_proxy_may_send_is_told_to_be_not_accepted(gateway, name):
+async def test_a_signed_header_reserved_for_the_proxy_is_reported_as_not_accepted(gateway, name):
     reply = await signed(gateway, headers={name: "anything"}).send(gateway)
     assert_refused(reply, *INCOMPLETE)
     assert reply.json["message"] == (
@@ -110,7 +110,7 @@ async def test_a_signed_header_that_only_the_proxy_may_send_is_told_to_be_not_ac
     )
 
 
-async def test_a_signed_header_of_the_proxy_that_was_not_sent_is_told_to_be_missing(gateway):
+async def test_a_missing_signed_header_of_the_proxy_is_reported_as_missing(gateway):
     wire = signed(gateway, headers={CALLER: "anything"}).drop(CALLER)
     assert "was not sent" in (await wire.send(gateway)).json["message"]
 
@@ -136,17 +136,17 @@ async def test_a_repeated_header_of_the_proxy_is_refused(gateway, fields):
     assert_refused(await wire.send(gateway), *INCOMPLETE)
 
 
-async def test_a_proxy_in_a_listed_network_is_believed():
+async def test_a_proxy_in_a_listed_network_is_trusted():
     async with behind_proxy(networks=["10.0.0.0/8", "127.0.0.0/8"]) as gateway:
         assert (await vouch(gateway, secret=None)).status == 200
 
 
-async def test_a_proxy_elsewhere_is_not_believed():
+async def test_a_proxy_outside_the_networks_is_not_trusted():
     async with behind_proxy(networks=["10.0.0.0/8", "::1/128"]) as gateway:
         assert_refused(await vouch(gateway, secret=None), *MISSING)
 
 
-async def test_a_proxy_elsewhere_is_not_believed_whatever_it_says_it_forwards():
+async def test_a_proxy_outside_the_networks_is_not_trusted_whatever_it_forwards():
     async with behind_proxy(networks=["10.0.0.0/8"]) as gateway:
         headers = {CALLER: ROLE, "X-Forwarded-For": "10.0.0.1", "Forwarded": "for=10.0.0.1"}
         assert_refused(await gateway.put("k", 1, signer=None, headers=headers), *MISSING)
@@ -161,7 +161,7 @@ async def test_a_proxy_elsewhere_is_not_believed_whatever_it_says_it_forwards():
         ("10.0.0.0/8", SECRET, False),
     ],
 )
-async def test_where_both_are_configured_both_must_hold(network, secret, is_believed):
+async def test_a_proxy_with_secret_and_network_needs_both(network, secret, is_believed):
     async with behind_proxy(secret=SECRET, networks=[network]) as gateway:
         assert ((await vouch(gateway, secret=secret)).status == 200) is is_believed
 
@@ -173,7 +173,7 @@ async def test_the_headers_have_the_names_of_the_configuration():
         assert_refused(await vouch(gateway), *MISSING)
 
 
-async def test_without_a_trusted_proxy_its_headers_mean_nothing():
+async def test_proxy_headers_have_no_effect_without_a_trusted_proxy():
     async with run_gateway() as gateway:
         assert_refused(await vouch(gateway), *MISSING)
 
@@ -190,7 +190,7 @@ async def test_without_a_trusted_proxy_its_headers_mean_nothing():
         ("unknown", False),
     ],
 )
-def test_a_peer_counts_by_its_address(peer, is_believed):
+def test_a_peer_is_matched_by_its_address(peer, is_believed):
     networks = Networks(["10.0.0.0/8", "fd00::/8"])
     proxy = TrustedProxy(caller_header=b"a", secret_header=b"b", secrets=[], networks=networks)
     caller = proxy.vouched_caller(Headers([(b"a", ROLE.encode())]), peer)

@@ -11,7 +11,7 @@ from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, SHOP, STALE_TTL_MS
 
 
-async def test_a_thousand_lookups_at_once_read_each_record_once(region, replica, other):
+async def test_a_thousand_concurrent_lookups_read_each_record_once(region, replica, other):
     token = await replica.create()
     region.faults.calls.clear()
     region.faults.gate.clear()
@@ -35,14 +35,14 @@ async def test_a_thousand_lookups_of_an_expired_binding_read_the_apps_record_onc
     assert [name.split("/")[0] for _, name in region.faults.calls] == ["app"]
 
 
-async def test_an_expired_binding_whose_app_was_not_changed_is_not_made_anew(region, replica):
+async def test_an_expired_binding_is_kept_if_its_app_was_not_changed(region, replica):
     token = await replica.create()
     before = await replica.bindings.resolve(token.encode())
     region.clock.advance(CACHE_TTL_MS)
     assert await replica.bindings.resolve(token.encode()) is before
 
 
-async def test_an_expired_binding_whose_app_was_changed_elsewhere_is_made_anew(region, replica, other):
+async def test_an_expired_binding_is_rebuilt_if_its_app_was_changed(region, replica, other):
     token = await replica.create()
     before = await replica.bindings.resolve(token.encode())
     await other.directory.suspend(SHOP)
@@ -51,7 +51,7 @@ async def test_an_expired_binding_whose_app_was_changed_elsewhere_is_made_anew(r
     assert (before.active, after.active) == (True, False)
 
 
-async def test_an_expired_binding_whose_app_was_removed_and_made_again_is_gone(region, replica, other):
+async def test_an_expired_binding_is_gone_if_its_app_was_removed_and_registered_again(region, replica, other):
     token = await replica.create()
     assert await replica.knows(token)
     await other.directory.remove(SHOP)
@@ -61,7 +61,7 @@ async def test_an_expired_binding_whose_app_was_removed_and_made_again_is_gone(r
     assert not await replica.knows(token)
 
 
-async def test_a_thousand_lookups_that_fail_ask_once_and_all_learn_it(region, replica, other):
+async def test_a_thousand_concurrent_lookups_that_fail_read_once_and_all_fail(region, replica, other):
     token = await replica.create()
     region.faults.calls.clear()
     region.faults.fail = {"read"}
@@ -74,7 +74,7 @@ async def test_a_thousand_lookups_that_fail_ask_once_and_all_learn_it(region, re
     assert region.faults.count("read") == 1
 
 
-async def test_one_waiting_lookup_that_is_cancelled_does_not_cancel_the_others(region, replica, other):
+async def test_cancelling_one_waiting_lookup_does_not_cancel_the_others(region, replica, other):
     token = await replica.create()
     region.faults.gate.clear()
     first, second = (asyncio.create_task(other.knows(token)) for _ in range(2))
@@ -94,7 +94,7 @@ async def test_a_known_token_costs_no_read_within_the_cache_time(region, replica
     assert region.faults.calls == []
 
 
-async def test_an_unknown_token_is_read_once_in_the_cache_time(region, replica):
+async def test_an_unknown_token_is_read_once_per_cache_time(region, replica):
     token = new_token()
     assert not await replica.knows(token)
     region.faults.calls.clear()
@@ -106,7 +106,7 @@ async def test_an_unknown_token_is_read_once_in_the_cache_time(region, replica):
     assert region.faults.count("read") == 1
 
 
-async def test_no_more_unknown_tokens_are_remembered_than_the_bound(monkeypatch, region):
+async def test_the_negative_cache_is_bounded(monkeypatch, region):
     monkeypatch.setattr(cache, "MAX_UNKNOWN_TOKENS", 50)
     replica = region.replica()
     tokens = [new_token() for _ in range(200)]
@@ -116,7 +116,7 @@ async def test_no_more_unknown_tokens_are_remembered_than_the_bound(monkeypatch,
     assert len(replica.bindings) == 0
 
 
-async def test_no_more_bindings_are_remembered_than_the_bound(monkeypatch, region, replica):
+async def test_the_cache_of_bindings_is_bounded(monkeypatch, region, replica):
     monkeypatch.setattr(cache, "MAX_BINDINGS", 2)
     small = region.replica()
     tokens = [await replica.create(name) for name in ("a", "b", "c")]
@@ -135,7 +135,7 @@ async def test_while_the_store_is_down_a_known_token_works_for_the_stale_time(re
         await replica.knows(token)
 
 
-async def test_while_the_store_is_down_a_known_token_asks_it_once_a_second(region, replica):
+async def test_while_the_store_is_down_a_known_token_tries_it_once_a_second(region, replica):
     token = await replica.create()
     await replica.knows(token)
     region.clock.advance(CACHE_TTL_MS)
@@ -147,7 +147,7 @@ async def test_while_the_store_is_down_a_known_token_asks_it_once_a_second(regio
     assert region.faults.count("read") == 10
 
 
-async def test_a_store_that_comes_back_is_believed_again(region, replica, other):
+async def test_a_store_that_recovers_decides_again(region, replica, other):
     token = await replica.create()
     await other.knows(token)
     await replica.rotate()
@@ -166,7 +166,7 @@ async def test_while_the_store_is_down_an_unknown_token_is_not_decided(region, r
         await replica.knows(new_token())
 
 
-async def test_a_failed_lookup_is_not_remembered(region, replica, other):
+async def test_a_failed_lookup_is_not_cached(region, replica, other):
     token = await replica.create()
     region.faults.fail = {"read"}
     with pytest.raises(AuthUnavailable):

@@ -44,12 +44,12 @@ async def _reclaim_all(region: Region, replica: Replica) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=repr)
-async def test_a_corrupt_app_hides_no_other_from_a_list(region, replica, blog, noise):
+async def test_a_corrupt_app_hides_no_other_app_from_a_list(region, replica, blog, noise):
     await _overwrite(region, f"app/{SHOP}", noise)
     assert [app.environment for app in await replica.apps()] == [BLOG]
 
 
-async def test_a_page_is_full_though_corrupt_apps_stand_in_it(region, replica):
+async def test_a_page_is_full_although_corrupt_apps_are_left_out(region, replica):
     for number in range(8):
         await replica.register(Environment("acme", f"app_{number}", "production"))
     for number in (0, 1, 2, 5):
@@ -58,7 +58,7 @@ async def test_a_page_is_full_though_corrupt_apps_stand_in_it(region, replica):
     assert [app.environment.app for app in page] == ["app_3", "app_4", "app_6"]
 
 
-async def test_what_nobody_asks_for_is_found_in_the_background_in_steps_of_one_size(region, replica):
+async def test_corrupt_records_of_unused_apps_are_found_in_the_background(region, replica):
     for number in range(480):
         await replica.register(Environment("acme", f"app_{number:03}", "production"))
     for number in (0, 240, 479):
@@ -71,7 +71,7 @@ async def test_what_nobody_asks_for_is_found_in_the_background_in_steps_of_one_s
 
 
 @pytest.mark.parametrize("noise", NOISE, ids=repr)
-async def test_a_corrupt_app_stops_no_reclaiming_of_others(region, replica, blog, noise):
+async def test_a_corrupt_app_does_not_stop_the_reclaiming_of_others(region, replica, blog, noise):
     await replica.create()
     await _put(region, await replica.keyspace(blog))
     for environment, name in [(SHOP, "sessions"), (BLOG, "posts")]:
@@ -104,7 +104,7 @@ async def test_calls_of_a_corrupt_app_read_the_store_once_a_second(region, repli
     assert region.faults.count("read") == 2 * 10
 
 
-async def test_an_app_that_is_mended_is_served_again(region, replica):
+async def test_a_restored_app_is_served_again(region, replica):
     token = await replica.create()
     whole = (await region.memory.records.read(f"app/{SHOP}")).document
     await _overwrite(region, f"app/{SHOP}", b"{")
@@ -138,7 +138,7 @@ async def test_a_record_that_names_another_app_is_corrupt(region, replica, blog)
     assert [app.environment for app in await replica.apps()] == [BLOG]
 
 
-async def test_what_is_corrupt_is_named_once_in_the_log_and_counted_until_it_is_gone(region, replica, caplog):
+async def test_a_corrupt_record_is_logged_once_and_counted_until_it_is_gone(region, replica, caplog):
     token = await replica.create()
     await _overwrite(region, f"app/{SHOP}", b'{"secret')
     await _overwrite(region, "reclaim/nothing", b"{")
@@ -169,7 +169,7 @@ async def test_a_corrupt_app_that_is_removed_is_gone_and_can_be_registered_anew(
     assert await replica.knows(await replica.create())
 
 
-async def test_of_a_corrupt_app_that_is_removed_the_tables_that_can_be_known_are_given_back(region, replica):
+async def test_removing_a_corrupt_app_gives_back_its_readable_tables(region, replica):
     for name in ("a", "b"):
         await _put(region, await replica.keyspace(await replica.create(name)))
     await _damage_keeping_the_end(region, f"app/{SHOP}")
@@ -191,9 +191,7 @@ async def test_removing_a_corrupt_app_takes_no_table_from_another(region, replic
     assert await region.memory.entries.get(keyspace, "k") is not None
 
 
-async def test_an_intent_of_an_app_that_is_corrupt_waits_and_is_carried_out_when_that_is_removed(
-    region, replica
-):
+async def test_an_intent_of_a_corrupt_app_waits_until_the_app_is_removed(region, replica):
     keyspace = await replica.keyspace(await replica.create())
     await _put(region, keyspace)
     await region.memory.records.swap(
@@ -207,7 +205,7 @@ async def test_an_intent_of_an_app_that_is_corrupt_waits_and_is_carried_out_when
     assert region.memory.entries.used_bytes == 0
 
 
-def test_a_record_says_nothing_of_its_content_when_it_is_refused():
+def test_the_error_of_a_corrupt_record_shows_none_of_its_content():
     corrupt = CorruptRecords(MemoryBackend(MemorySettings(), SystemClock()).records)
     with pytest.raises(CorruptRecord) as raised:
         corrupt.decode("app/a/b/c", Record(b'{"secret": 1', "1"), AppRecord)

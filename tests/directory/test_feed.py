@@ -30,7 +30,7 @@ async def following(region, other):
 
 
 @pytest.mark.parametrize("revoke", [*REVOCATIONS, _suspend])
-async def test_a_revoked_token_is_refused_elsewhere_once_the_feed_was_asked(replica, following, revoke):
+async def test_a_revoked_token_is_refused_on_another_replica_after_its_next_poll(replica, following, revoke):
     token = await replica.create()
     assert await _may_use(following, token)
     await revoke(replica)
@@ -38,7 +38,7 @@ async def test_a_revoked_token_is_refused_elsewhere_once_the_feed_was_asked(repl
     assert not await _may_use(following, token)
 
 
-async def test_a_known_token_is_never_read_again_while_the_feed_speaks(region, replica, following):
+async def test_a_known_token_is_never_read_again_while_the_feed_answers(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     assert await following.knows(token)
@@ -49,7 +49,7 @@ async def test_a_known_token_is_never_read_again_while_the_feed_speaks(region, r
     assert region.faults.count("read") == 0
 
 
-async def test_at_rest_a_replica_asks_one_thing_a_second(region, replica, following):
+async def test_at_rest_a_replica_sends_one_read_per_second(region, replica, following):
     for number in range(50):
         environment = Environment("acme", f"app-{number}", "production")
         await replica.register(environment)
@@ -89,9 +89,7 @@ async def test_when_the_feed_is_silent_a_token_is_read_again_after_the_cache_tim
     assert not await following.knows(token)
 
 
-async def test_a_token_that_was_known_for_long_is_read_again_as_soon_as_the_feed_is_silent(
-    region, replica, following
-):
+async def test_a_long_cached_token_is_read_again_as_soon_as_the_feed_is_silent(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -105,7 +103,7 @@ async def test_a_token_that_was_known_for_long_is_read_again_as_soon_as_the_feed
     assert not await following.knows(token)
 
 
-async def test_a_replica_that_was_stopped_trusts_nothing_that_the_feed_has_not_vouched_for_since(
+async def test_a_paused_replica_uses_no_binding_that_the_feed_has_not_confirmed_since(
     region, replica, following
 ):
     token = await replica.create()
@@ -117,7 +115,7 @@ async def test_a_replica_that_was_stopped_trusts_nothing_that_the_feed_has_not_v
     assert not await following.knows(token)
 
 
-async def test_a_feed_that_may_have_lost_changes_makes_every_binding_be_read_again(
+async def test_every_binding_is_read_again_after_a_feed_that_may_have_lost_changes(
     region, replica, following
 ):
     tokens = [await replica.create()]
@@ -131,7 +129,7 @@ async def test_a_feed_that_may_have_lost_changes_makes_every_binding_be_read_aga
     assert not await following.knows(tokens[0])
 
 
-async def test_the_first_answer_of_the_feed_says_nothing_of_what_was_known_before(region, replica, other):
+async def test_the_first_answer_of_the_feed_confirms_no_earlier_binding(region, replica, other):
     """It says where the feed is, not what was changed before."""
     token = await replica.create()
     assert await other.knows(token)
@@ -140,7 +138,7 @@ async def test_the_first_answer_of_the_feed_says_nothing_of_what_was_known_befor
     assert not await other.knows(token)
 
 
-async def test_an_outage_is_bridged_from_when_the_feed_spoke_last(region, replica, following):
+async def test_an_outage_is_bridged_from_the_last_answer_of_the_feed(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -173,7 +171,7 @@ async def _may_use_in_an_outage(region, replica, token: str, seconds: int) -> bo
 
 
 @pytest.mark.parametrize("revoke", REVOCATIONS)
-async def test_what_the_feed_lost_is_used_for_no_longer_than_the_cache_time_even_in_an_outage(
+async def test_a_binding_from_before_a_gap_is_used_only_for_the_cache_time_in_an_outage(
     region, replica, following, revoke
 ):
     token = await replica.create()
@@ -187,7 +185,7 @@ async def test_what_the_feed_lost_is_used_for_no_longer_than_the_cache_time_even
     assert not await _may_use_in_an_outage(region, following, token, 1)
 
 
-async def test_a_second_loss_of_the_feed_gives_no_more_time(region, replica, following):
+async def test_a_second_gap_of_the_feed_does_not_extend_the_use_of_a_binding(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -198,7 +196,7 @@ async def test_a_second_loss_of_the_feed_gives_no_more_time(region, replica, fol
     assert not await _may_use_in_an_outage(region, following, token, 1)
 
 
-async def test_what_was_looked_up_since_the_feed_lost_changes_outlives_an_outage(region, replica, following):
+async def test_a_binding_looked_up_after_a_gap_is_usable_during_an_outage(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -214,7 +212,7 @@ async def _version(region, name: str) -> str | None:
 
 
 @pytest.mark.parametrize("revoke", REVOCATIONS)
-async def test_what_was_revoked_stays_revoked_in_an_outage(region, replica, following, revoke):
+async def test_a_revoked_token_stays_revoked_in_an_outage(region, replica, following, revoke):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -225,7 +223,7 @@ async def test_what_was_revoked_stays_revoked_in_an_outage(region, replica, foll
         await following.knows(token)
 
 
-async def test_a_change_whose_outcome_is_unknown_is_asked_for_although_the_feed_speaks(region, replica):
+async def test_a_change_of_unknown_outcome_forces_a_lookup_although_the_feed_answers(region, replica):
     token = await replica.create()
     await replica.knows(token)
     await _pass(region, replica, 2)
@@ -239,7 +237,7 @@ async def test_a_change_whose_outcome_is_unknown_is_asked_for_although_the_feed_
     assert region.faults.count("read") == 1
 
 
-async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was_asked(
+async def test_a_token_tried_before_its_creation_works_after_the_next_poll(
     region, replica, following, monkeypatch
 ):
     token = await replica.create()
@@ -252,7 +250,7 @@ async def test_a_token_that_was_tried_before_it_was_made_works_once_the_feed_was
     assert await following.knows(token)
 
 
-async def test_a_replica_that_was_away_for_a_day_begins_anew(region, replica, following):
+async def test_a_replica_that_was_away_for_a_day_starts_a_new_epoch(region, replica, following):
     token = await replica.create()
     await following.feed.follow()
     await following.knows(token)
@@ -262,7 +260,7 @@ async def test_a_replica_that_was_away_for_a_day_begins_anew(region, replica, fo
     assert following.feed.gaps == gaps + 1
 
 
-async def test_a_lookup_on_its_way_when_the_feed_tells_of_a_change_is_not_kept(region, replica, following):
+async def test_a_lookup_in_flight_when_the_feed_announces_a_change_is_not_cached(region, replica, following):
     token = await replica.create()
     following.records.release_reads.clear()
     lookup = asyncio.create_task(following.knows(token))
@@ -275,9 +273,7 @@ async def test_a_lookup_on_its_way_when_the_feed_tells_of_a_change_is_not_kept(r
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_whatever_the_timing_no_call_after_an_answer_of_the_feed_sees_the_old_truth(
-    region, replica, seed
-):
+async def test_no_call_after_an_answer_of_the_feed_uses_an_old_binding(region, replica, seed):
     slow = region.replica(seed=seed)
     await slow.feed.follow()
     for _ in range(10):
@@ -292,7 +288,7 @@ async def test_whatever_the_timing_no_call_after_an_answer_of_the_feed_sees_the_
         assert not await slow.knows(token)
 
 
-async def test_an_unknown_name_in_the_feed_is_no_harm(region, replica, following):
+async def test_an_unknown_name_in_the_feed_does_no_harm(region, replica, following):
     for name in ("app/a", "app/a/b/c/d", "token/none", "token/", "else", ""):
         await region.memory.records.swap(f"{name}", b"1", None)
     token = await replica.create()

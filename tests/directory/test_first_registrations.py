@@ -65,7 +65,7 @@ def _app(limit: int) -> AppRecord:
     return AppRecord(SHOP, "api", active=False, requests_per_minute=limit, max_tables=limit)
 
 
-async def test_of_replacements_at_the_same_moment_one_wins_whole(directories):
+async def test_one_of_many_concurrent_replacements_wins_completely(directories):
     replaced = await asyncio.gather(
         *(directory.register(_app(limit)) for limit, directory in enumerate(directories, 1))
     )
@@ -74,7 +74,9 @@ async def test_of_replacements_at_the_same_moment_one_wins_whole(directories):
     assert app.requests_per_minute == app.max_tables
 
 
-async def test_of_those_who_ask_for_a_new_app_one_makes_it_and_the_others_change_nothing(directories):
+async def test_one_of_many_conditional_registrations_creates_the_app_the_others_change_nothing(
+    directories,
+):
     outcomes = await asyncio.gather(
         *(
             directory.register(_app(limit), only_if_new=True)

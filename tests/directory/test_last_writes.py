@@ -55,12 +55,12 @@ async def _writes_of_a_replica_that_is_cut_off(region: Region, reclaiming: Repli
     return writes
 
 
-async def test_what_a_replica_writes_that_cannot_read_the_directory_is_given_back(region, replica, other):
+async def test_late_writes_of_a_replica_that_cannot_read_the_directory_are_given_back(region, replica, other):
     assert await _writes_of_a_replica_that_is_cut_off(region, replica, other) > 40
     assert region.memory.entries.used_bytes == 0
 
 
-async def test_the_wait_is_for_the_replica_that_remembers_longest(region, replica):
+async def test_the_wait_covers_the_longest_retention_of_all_replicas(region, replica):
     longest = region.replica(stale_ttl_ms=2 * HOUR_MS)
     assert await _writes_of_a_replica_that_is_cut_off(region, replica, longest) > 400
     assert region.memory.entries.used_bytes == 0
@@ -73,7 +73,7 @@ async def test_a_wall_clock_that_is_wrong_does_not_shorten_the_wait(region, repl
     assert region.memory.entries.used_bytes == 0
 
 
-async def test_who_may_not_say_how_long_it_remembers_remembers_nothing(region, replica):
+async def test_replica_caches_nothing_until_its_retention_is_registered(region, replica):
     token = await replica.create()
     unheard = region.replica(stale_ttl_ms=HOUR_MS)
     region.faults.fail = {"swap"}
@@ -83,9 +83,7 @@ async def test_who_may_not_say_how_long_it_remembers_remembers_nothing(region, r
         await unheard.knows(token)
 
 
-async def test_while_it_is_unreadable_how_long_replicas_remember_the_longest_possible_time_is_waited(
-    region, replica
-):
+async def test_the_longest_possible_retention_is_assumed_while_the_stored_one_is_corrupt(region, replica):
     token = await replica.create()
     assert await replica.knows(token)
     record = await region.memory.records.read("memory/bindings")
@@ -101,9 +99,7 @@ async def test_while_it_is_unreadable_how_long_replicas_remember_the_longest_pos
     assert await region.record_names("reclaim/") == []
 
 
-async def test_a_process_that_was_stopped_while_it_looked_a_token_up_does_not_remember_for_longer(
-    region, replica, other
-):
+async def test_a_pause_of_the_process_during_a_lookup_does_not_extend_the_cache_time(region, replica, other):
     token = await replica.create()
     other.records.release_reads.clear()
     lookup = asyncio.create_task(other.knows(token))
@@ -116,7 +112,7 @@ async def test_a_process_that_was_stopped_while_it_looked_a_token_up_does_not_re
     assert not await other.knows(token)
 
 
-async def test_a_restart_keeps_the_parts_of_the_wait_that_are_over(region, replica):
+async def test_a_restart_keeps_the_completed_parts_of_the_wait(region, replica):
     await replica.create()
     await replica.directory.delete_table(SHOP, "sessions")
     await replica.reclaimer.run()
@@ -131,7 +127,7 @@ async def test_a_restart_keeps_the_parts_of_the_wait_that_are_over(region, repli
     assert await region.record_names("reclaim/") == []
 
 
-async def test_replicas_that_wait_together_do_not_count_the_same_time_twice(region, replica):
+async def test_replicas_that_wait_in_parallel_do_not_count_the_same_time_twice(region, replica):
     replicas = [region.replica() for _ in range(5)]
     await replica.create()
     await replica.directory.delete_table(SHOP, "sessions")
@@ -144,7 +140,7 @@ async def test_replicas_that_wait_together_do_not_count_the_same_time_twice(regi
     assert LAST_WRITE_MS <= passed_ms <= LAST_WRITE_MS + 8 * ROUND_MS
 
 
-async def test_a_deletion_that_was_held_up_until_its_intent_was_dropped_writes_it_again(region, replica):
+async def test_a_deletion_that_paused_until_its_intent_was_dropped_writes_it_again(region, replica):
     await replica.create()
     slow = region.replica()
     swap = slow.records.swap

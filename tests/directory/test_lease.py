@@ -68,7 +68,7 @@ async def _nothing_is_left(region: Region) -> bool:
     return region.memory.entries.used_bytes == 0 and names == []
 
 
-async def test_many_tables_are_purged_in_one_walk(region, replica):
+async def test_many_tables_are_purged_in_one_run(region, replica):
     await _delete_tables(region, replica, 60)
     region.faults.calls.clear()
     await replica.reclaimer.run()
@@ -76,7 +76,7 @@ async def test_many_tables_are_purged_in_one_walk(region, replica):
     assert region.faults.count("purge") == 1
 
 
-async def test_tables_that_are_deleted_during_a_walk_join_the_next_one(region, replica):
+async def test_tables_deleted_during_a_run_join_the_next_run(region, replica):
     walk = ScriptedWalk(region, steps=3)
     await _delete_tables(region, replica, 2)
     running = asyncio.create_task(replica.reclaimer.run())
@@ -86,7 +86,7 @@ async def test_tables_that_are_deleted_during_a_walk_join_the_next_one(region, r
     assert walk.asked == [(2, None), (2, "1"), (2, "2"), (1, None), (1, "1"), (1, "2")]
 
 
-async def test_more_tables_than_a_lease_can_name_take_several_walks(region, replica):
+async def test_more_tables_than_a_lease_can_name_take_several_runs(region, replica):
     walk = ScriptedWalk(region, steps=1)
     for number in range(TABLES_PER_RUN + 7):
         name = reclaim_name(f"tbl_{number:032x}")
@@ -95,7 +95,7 @@ async def test_more_tables_than_a_lease_can_name_take_several_walks(region, repl
     assert [tables for tables, _ in walk.asked] == [TABLES_PER_RUN, 7]
 
 
-async def test_while_one_replica_reclaims_others_ask_for_the_lease_alone(region, replica, other):
+async def test_while_one_replica_reclaims_the_others_read_only_the_lease(region, replica, other):
     walk = ScriptedWalk(region, steps=3)
     await _delete_tables(region, replica, 1)
     await replica.reclaimer.run()
@@ -106,7 +106,7 @@ async def test_while_one_replica_reclaims_others_ask_for_the_lease_alone(region,
     assert len(walk.asked) == 3
 
 
-async def test_of_replicas_that_begin_at_once_one_reclaims(region, replica):
+async def test_one_of_many_replicas_that_start_together_reclaims(region, replica):
     walk = ScriptedWalk(region, steps=3)
     await _delete_tables(region, replica, 5)
     rivals = [region.replica(seed=number) for number in range(8)]
@@ -114,7 +114,7 @@ async def test_of_replicas_that_begin_at_once_one_reclaims(region, replica):
     assert len(walk.asked) == 3
 
 
-async def test_a_replica_that_goes_on_is_not_relieved_however_long_its_walk_is(region, replica, other):
+async def test_a_replica_that_renews_keeps_the_lease_however_long_its_run_is(region, replica, other):
     walk = ScriptedWalk(region, steps=40, step_ms=RENEWED_AFTER_MS // 2)
     await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
@@ -124,7 +124,7 @@ async def test_a_replica_that_goes_on_is_not_relieved_however_long_its_walk_is(r
     assert len(walk.asked) == 40
 
 
-async def test_another_replica_goes_on_where_a_crash_ended_a_walk(region, replica, other):
+async def test_another_replica_continues_a_run_after_a_crash(region, replica, other):
     walk = ScriptedWalk(region, steps=10, step_ms=RENEWED_AFTER_MS)
     await _delete_tables(region, replica, 2)
     walk.crash_at = 6
@@ -153,7 +153,7 @@ async def test_wherever_reclaiming_crashes_another_replica_completes_it(region, 
     assert await _nothing_is_left(region)
 
 
-async def test_two_replicas_that_both_believe_to_hold_the_lease_harm_nothing(region, replica, other):
+async def test_two_replicas_that_both_believe_to_hold_the_lease_do_no_harm(region, replica, other):
     kept = await replica.keyspace(await replica.create("kept"))
     await region.memory.entries.put(kept, "k", Entry(b"1", None))
     used = region.memory.entries.used_bytes
@@ -178,7 +178,7 @@ async def test_two_replicas_that_both_believe_to_hold_the_lease_harm_nothing(reg
     assert await region.record_names("reclaim/") == []
 
 
-async def test_who_has_lost_the_lease_ends_its_walk(region, replica, other):
+async def test_a_replica_that_lost_the_lease_ends_its_run(region, replica, other):
     walk = ScriptedWalk(region, steps=9, step_ms=RENEWED_AFTER_MS)
     await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
@@ -194,7 +194,7 @@ async def test_who_has_lost_the_lease_ends_its_walk(region, replica, other):
     assert len(walk.asked) >= 9
 
 
-async def test_a_walk_that_the_store_failed_goes_on_in_the_next_round(region, replica):
+async def test_a_run_that_failed_continues_in_the_next_round(region, replica):
     await _delete_tables(region, replica, 2)
     region.faults.fail = {"purge"}
     await replica.reclaimer.run()
@@ -204,9 +204,7 @@ async def test_a_walk_that_the_store_failed_goes_on_in_the_next_round(region, re
     assert region.memory.entries.used_bytes == 0
 
 
-async def test_what_is_deleted_while_a_walk_is_held_up_is_purged_as_far_as_the_store_can_be_walked(
-    region, replica
-):
+async def test_tables_deleted_while_a_run_is_stalled_are_purged_where_the_store_answers(region, replica):
     walk = ScriptedWalk(region, steps=3)
     walk.held_up_at = 2
     first = await _delete_tables(region, replica, 2)
@@ -227,7 +225,7 @@ async def test_what_is_deleted_while_a_walk_is_held_up_is_purged_as_far_as_the_s
     assert await region.record_names("reclaim/") == []
 
 
-async def test_more_tables_than_a_walk_takes_have_their_turns_while_walks_are_held_up(region, replica):
+async def test_all_tables_have_their_turn_while_runs_are_stalled(region, replica):
     walk = ScriptedWalk(region, steps=2)
     walk.held_up_at = 1
     for number in range(TABLES_PER_RUN + 7):
@@ -238,7 +236,7 @@ async def test_more_tables_than_a_walk_takes_have_their_turns_while_walks_are_he
     assert len(walk.tables) == TABLES_PER_RUN + 7
 
 
-async def test_an_intent_that_was_written_anew_during_a_walk_is_not_taken_for_purged(region, replica):
+async def test_an_intent_rewritten_during_a_run_does_not_count_as_purged(region, replica):
     walk = ScriptedWalk(region, steps=3)
     (keyspace,) = await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
@@ -251,7 +249,7 @@ async def test_an_intent_that_was_written_anew_during_a_walk_is_not_taken_for_pu
 
 
 @pytest.mark.virtual_time
-async def test_a_walk_takes_no_more_commands_in_a_second_than_it_may(region, replica):
+async def test_a_purge_run_sends_at_most_its_commands_per_second(region, replica):
     await _delete_tables(region, replica, 2, entries=4000)
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -260,7 +258,7 @@ async def test_a_walk_takes_no_more_commands_in_a_second_than_it_may(region, rep
     assert loop.time() - began >= 8000 / COMMANDS_PER_SECOND
 
 
-async def test_at_rest_nothing_is_asked_for_an_hour(region, replica):
+async def test_at_rest_nothing_is_read_for_an_hour(region, replica):
     await _delete_tables(region, replica, 1)
     await _go_on(region, replica)
     assert await _nothing_is_left(region)
@@ -268,7 +266,7 @@ async def test_at_rest_nothing_is_asked_for_an_hour(region, replica):
     assert replica.reclaimer.pending == 0
 
 
-async def test_the_feed_tells_every_replica_that_a_table_was_deleted(region, replica, other):
+async def test_the_feed_announces_a_deleted_table_to_every_replica(region, replica, other):
     woken = []
     await other.feed.follow()
     other.feed.on_intent = lambda: woken.append(1)

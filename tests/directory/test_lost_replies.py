@@ -47,7 +47,7 @@ async def _state(region: Region) -> dict[str, object]:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("name", CHANGES)
-async def test_a_swap_whose_reply_is_lost_is_told_as_what_it_came_to(region, replica, name, number, fault):
+async def test_a_lost_reply_to_a_swap_is_reported_with_its_real_outcome(region, replica, name, number, fault):
     await replica.create()
     calm = Region()
     undisturbed = calm.replica()
@@ -66,9 +66,7 @@ async def test_a_swap_whose_reply_is_lost_is_told_as_what_it_came_to(region, rep
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_if_no_reply_ever_comes_the_outcome_is_unknown_and_the_change_can_be_repeated(
-    region, replica, name
-):
+async def test_without_any_reply_the_outcome_is_unknown_and_the_change_can_be_repeated(region, replica, name):
     await replica.create()
     replica.records.next_fate = lambda record: Fate.LATE if record.startswith("app/") else Fate.DONE
     read = replica.records.read
@@ -102,7 +100,7 @@ async def test_a_store_that_does_not_answer_at_all_has_changed_nothing(replica):
         await replica.directory.suspend(SHOP)
 
 
-async def test_a_store_that_says_no_has_changed_nothing_and_is_asked_once(region, replica):
+async def test_a_swap_that_the_store_refuses_changes_nothing_and_is_sent_once(region, replica):
     region.faults.fail, region.faults.error = {"swap"}, BackendMisconfigured
     region.faults.calls.clear()
     with pytest.raises(BackendMisconfigured):
@@ -110,7 +108,7 @@ async def test_a_store_that_says_no_has_changed_nothing_and_is_asked_once(region
     assert region.faults.count("swap") == 1
 
 
-async def test_a_change_that_others_have_built_upon_is_found(region, replica, other):
+async def test_a_change_is_found_after_others_have_changed_the_app_since(region, replica, other):
     """Ours is applied without a reply, and before we read again another replica has changed the app."""
     read, reads = replica.records.read, []
 
@@ -127,9 +125,7 @@ async def test_a_change_that_others_have_built_upon_is_found(region, replica, ot
     assert await other.knows(token)
 
 
-async def test_after_so_many_other_changes_that_nobody_can_tell_the_outcome_is_unknown(
-    region, replica, other
-):
+async def test_the_outcome_is_unknown_after_more_changes_than_the_document_keeps(region, replica, other):
     await other.directory.suspend(SHOP)
     read = replica.records.read
     replica.records.next_fate = _sometimes({0: Fate.REQUEST_LOST})
@@ -167,7 +163,7 @@ async def test_a_removal_that_lost_its_reply_does_not_remove_the_app_that_was_re
 
 
 @pytest.mark.parametrize("seed", range(30))
-async def test_whatever_is_lost_on_the_way_what_is_told_is_true(region, seed):
+async def test_reported_outcomes_are_true_whatever_messages_are_lost(region, seed):
     """Replicas create, rotate and delete tables at once, over links that lose requests and replies."""
     chance = random.Random(seed)
     first = region.replica()
@@ -207,7 +203,7 @@ async def test_whatever_is_lost_on_the_way_what_is_told_is_true(region, seed):
 
 
 @pytest.mark.parametrize("name", ["create", "rotate", "delete"])
-async def test_what_a_failover_lost_between_the_steps_of_a_change_is_written_again(region, replica, name):
+async def test_side_records_lost_by_a_failover_within_a_change_are_written_again(region, replica, name):
     """Pointer or intent went to a master that failed, the app's document to the next one."""
     token = await replica.create()
     changing = region.replica()

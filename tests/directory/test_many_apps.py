@@ -147,7 +147,7 @@ async def test_a_request_of_a_known_token_costs_dynamodb_its_data_and_its_counte
     assert _records_of_apps(endpoint.calls) == []
 
 
-async def test_changes_are_in_force_on_another_replica_within_two_seconds_on_redis(on_redis):
+async def test_changes_take_effect_on_another_replica_within_two_seconds_on_redis(on_redis):
     _, here, there, apps = on_redis
     async with calls_in_turn([here, there], apps[100:], per_second=100) as statuses:
         late = await change_in_turn(here, there, apps[:40], per_second=20)
@@ -155,7 +155,7 @@ async def test_changes_are_in_force_on_another_replica_within_two_seconds_on_red
     assert set(statuses) == {200}
 
 
-async def test_changes_are_in_force_on_another_replica_within_two_seconds_on_dynamodb(on_dynamodb):
+async def test_changes_take_effect_on_another_replica_within_two_seconds_on_dynamodb(on_dynamodb):
     _, here, there, apps = on_dynamodb
     async with calls_in_turn([here, there], apps[100:], per_second=10) as statuses:
         late = await change_in_turn(here, there, apps[40:56], per_second=4)

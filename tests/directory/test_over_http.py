@@ -66,7 +66,7 @@ async def test_the_same_key_in_two_tables_does_not_conflict(gateway):
     assert (await gateway.get("k", token=posts)).json["value"] == "post"
 
 
-async def test_while_the_store_is_down_an_unknown_token_is_503_and_a_made_up_one_401(gateway):
+async def test_while_the_store_is_down_an_unknown_token_is_503_and_a_malformed_one_401(gateway):
     gateway.faults.fail = {"*"}
     unknown = await gateway.get("k", token=new_token())
     assert (unknown.status, unknown.json) == (503, {"error": "auth_unavailable"})

@@ -42,7 +42,7 @@ async def test_the_space_of_a_removed_app_is_given_back(region, replica):
     assert _used(region) == 0
 
 
-async def test_a_table_that_lives_keeps_its_entries(region, replica):
+async def test_a_live_table_keeps_its_entries(region, replica):
     await _table_with_entries(region, replica, "kept")
     kept = _used(region)
     await _table_with_entries(region, replica, "doomed")
@@ -62,7 +62,7 @@ async def test_a_table_created_again_under_the_same_name_is_empty_and_stays(regi
     assert await region.memory.entries.get(old, "key 0") is None
 
 
-async def test_a_table_is_purged_at_once_and_once_more_when_nobody_can_be_writing_any_more(region, replica):
+async def test_a_table_is_purged_immediately_and_again_after_the_last_possible_write(region, replica):
     await _table_with_entries(region, replica)
     await replica.directory.delete_table(SHOP, "sessions")
     for _ in range(5):
@@ -85,7 +85,7 @@ async def test_a_purge_that_fails_is_done_in_the_next_round(region, replica):
     assert _used(region) == 0
 
 
-async def test_reclaiming_ends_when_nothing_can_be_left(region, replica):
+async def test_reclaiming_ends_after_the_second_purge(region, replica):
     await _table_with_entries(region, replica)
     await replica.directory.delete_table(SHOP, "sessions")
     await replica.reclaimer.run()

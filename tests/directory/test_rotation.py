@@ -12,7 +12,7 @@ async def _known(replica, *tokens: str) -> list[bool]:
     return [await replica.knows(token) for token in tokens]
 
 
-async def test_a_rotated_token_is_refused_at_once_and_the_new_one_works(replica):
+async def test_a_rotated_token_is_refused_immediately_and_the_new_one_works(replica):
     old = await replica.create()
     new = await replica.rotate()
     assert await _known(replica, old, new) == [False, True]
@@ -53,7 +53,7 @@ async def test_rotated_twice_with_overlap_each_token_has_its_own_end(region, rep
     assert await _known(replica, first, second, third) == [False, False, True]
 
 
-async def test_a_rotation_at_once_ends_an_overlap_that_runs(replica):
+async def test_a_rotation_without_overlap_ends_a_running_overlap(replica):
     first = await replica.create()
     second = await replica.rotate(overlap_seconds=3600)
     third = await replica.rotate()
@@ -122,7 +122,7 @@ async def test_a_rotation_without_overlap_is_possible_however_many_tokens_are_va
 
 
 @pytest.mark.parametrize("change", ["suspend", "resume"])
-async def test_tokens_that_have_ended_go_with_the_next_change_of_the_app(region, replica, change):
+async def test_the_next_change_of_an_app_drops_ended_tokens(region, replica, change):
     await replica.create()
     for _ in range(5):
         await replica.rotate(overlap_seconds=100)

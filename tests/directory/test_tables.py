@@ -35,7 +35,7 @@ async def test_twenty_creations_at_two_replicas_make_three_tables(region, replic
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_of_many_creations_of_one_name_one_succeeds(region, replica, seed):
+async def test_one_of_many_concurrent_creations_of_one_name_succeeds(region, replica, seed):
     names = ["sessions", "Sessions", "SESSIONS", "sessionS", "sessions"]
     slow = [region.replica(seed=seed * 10 + number) for number in range(len(names))]
     outcomes = await _outcomes(*(each.create(name) for each, name in zip(slow, names, strict=True)))
@@ -43,7 +43,7 @@ async def test_of_many_creations_of_one_name_one_succeeds(region, replica, seed)
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_creating_and_deleting_at_once_never_exceeds_the_limit(region, replica, seed):
+async def test_concurrent_creations_and_deletions_never_exceed_the_limit(region, replica, seed):
     slow = [region.replica(seed=seed * 10 + number) for number in range(4)]
     for name in ("a", "b", "c"):
         await replica.create(name)
@@ -76,7 +76,7 @@ async def test_an_app_may_have_a_limit_of_its_own(replica, limit):
         await replica.create("one_more")
 
 
-async def test_a_limit_that_is_lowered_keeps_the_tables_there_are(replica):
+async def test_lowering_the_limit_keeps_existing_tables(replica):
     tokens = [await replica.create(name) for name in ("a", "b", "c")]
     await replica.register(max_tables=1)
     assert all([await replica.knows(token) for token in tokens])
@@ -143,14 +143,14 @@ async def test_registering_again_changes_type_and_limits_and_nothing_else(replic
     assert await replica.knows(token)
 
 
-async def test_a_limit_left_out_when_registering_again_is_the_default_again(replica):
+async def test_registering_again_without_a_limit_restores_the_default(replica):
     await replica.register(requests_per_minute=7)
     await replica.register()
     assert (await replica.directory.find(SHOP)).requests_per_minute is None
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_of_many_registrations_at_once_one_creates(region, seed):
+async def test_one_of_many_concurrent_registrations_creates_the_app(region, seed):
     slow = region.replica(seed=seed)
     app = AppRecord(SHOP, "api", active=False)
     created = [new for _, new in await asyncio.gather(*(slow.directory.register(app) for _ in range(6)))]
@@ -158,7 +158,7 @@ async def test_of_many_registrations_at_once_one_creates(region, seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_changes_of_all_kinds_at_once_are_each_applied_or_refused(region, replica, seed):
+async def test_concurrent_changes_of_all_kinds_are_each_applied_or_refused(region, replica, seed):
     """None is lost, none fails for the others' sake."""
     slow = [region.replica(seed=seed * 20 + number) for number in range(8)]
     await replica.create("a")
@@ -189,7 +189,7 @@ async def test_a_table_is_found_by_exactly_its_name(replica, name):
             await change
 
 
-async def test_nothing_can_be_done_to_an_app_that_is_not_registered(region):
+async def test_every_change_of_an_unregistered_app_is_refused(region):
     directory = region.replica().directory
     for change in (
         directory.find(SHOP),

@@ -45,7 +45,7 @@ def test_a_token_with_two_neighbours_swapped_is_not_well_formed(place):
     | st.text(ALPHABET, min_size=49, max_size=49).map(lambda text: f"kvs_{text}".encode())
 )
 @settings(max_examples=300, deadline=None)
-def test_what_was_made_up_is_not_well_formed(token):
+def test_invented_texts_are_not_well_formed(token):
     assert not is_well_formed(token)
 
 
@@ -57,14 +57,14 @@ def test_a_token_that_was_changed_in_transit_is_not_well_formed(change):
     assert not is_well_formed(change(token).encode())
 
 
-async def test_a_made_up_token_is_refused_without_a_store_read(region, replica):
+async def test_a_malformed_token_is_refused_without_a_store_read(region, replica):
     region.faults.calls.clear()
     for token in ("kvs_" + "a" * 49, "hello", "", "kvs_", new_token()[:-1] + "!"):
         assert not await replica.knows(token)
     assert region.faults.calls == []
 
 
-async def test_no_record_holds_the_token_only_its_sha_256(region, replica):
+async def test_records_hold_only_the_sha_256_of_a_token(region, replica):
     tokens = [await replica.create(), await replica.rotate(overlap_seconds=60), await replica.rotate()]
     stored = b""
     async for name, record in all_records(region.memory.records, ""):
@@ -75,7 +75,7 @@ async def test_no_record_holds_the_token_only_its_sha_256(region, replica):
         assert token[4:-6].encode() not in stored
 
 
-async def test_of_a_token_the_last_four_characters_are_kept_to_recognize_it_by(replica):
+async def test_the_last_four_characters_of_a_token_are_kept_for_recognition(replica):
     token = await replica.create()
     app = await replica.directory.find((await replica.bindings.resolve(token.encode())).environment)
     assert app.tables[0].token_last_four == token[-4:]

@@ -25,14 +25,14 @@ def reads(region: Region) -> int:
     return region.faults.count("read")
 
 
-async def test_a_thousand_invented_tokens_of_one_caller_are_a_bounded_number_of_reads(region, replica):
+async def test_a_thousand_invented_tokens_of_one_caller_cost_a_bounded_number_of_reads(region, replica):
     before = reads(region)
     await invent(replica, 1000)
     assert reads(region) - before == MAX_UNKNOWN
     assert replica.bindings.counts.withheld == 1000 - MAX_UNKNOWN
 
 
-async def test_repeated_ones_are_bounded_too(region, replica):
+async def test_repeated_invented_tokens_cost_a_bounded_number_of_reads(region, replica):
     before = reads(region)
     for _ in range(1000):
         token = new_token()
@@ -47,7 +47,7 @@ async def test_a_new_token_of_the_same_role_works_at_its_second_call(replica):
     assert [await known(replica, token) for _ in range(3)] == [False, True, True]
 
 
-async def test_a_token_that_is_known_works_all_along(region, replica):
+async def test_a_cached_token_works_although_its_caller_is_over_budget(region, replica):
     token = await replica.create()
     assert await known(replica, token)
     await invent(replica, 1000)
@@ -56,7 +56,7 @@ async def test_a_token_that_is_known_works_all_along(region, replica):
     assert await known(replica, token)
 
 
-async def test_a_token_whose_app_was_changed_works_all_along(replica):
+async def test_a_token_whose_app_was_changed_works_although_its_caller_is_over_budget(replica):
     token = await replica.create()
     assert await known(replica, token)
     await invent(replica, 1000)
@@ -64,7 +64,7 @@ async def test_a_token_whose_app_was_changed_works_all_along(replica):
     assert await known(replica, token)
 
 
-async def test_a_changed_app_is_not_served_from_memory_while_the_store_is_down(region, replica):
+async def test_a_changed_app_is_not_served_from_the_cache_while_the_store_is_down(region, replica):
     token = await replica.create()
     assert await known(replica, token)
     replica.bindings.invalidate(SHOP)
@@ -78,14 +78,14 @@ async def test_another_role_is_not_affected(replica):
     assert await known(replica, await replica.create(), OTHER)
 
 
-async def test_tokens_that_are_found_cost_nothing(region):
+async def test_tokens_that_are_found_cost_no_budget(region):
     first, restarted = region.replica(), region.replica()
     await first.register(max_tables=1000)
     tokens = [await first.create(f"t{number}") for number in range(MAX_UNKNOWN + 50)]
     assert all(await asyncio.gather(*(known(restarted, token) for token in tokens)))
 
 
-async def test_one_dead_token_in_many_calls_at_once_counts_once(region, replica):
+async def test_one_unknown_token_in_many_concurrent_calls_is_charged_once(region, replica):
     dead = new_token()
     replica.records.release_reads.clear()
     calls = [asyncio.create_task(known(replica, dead)) for _ in range(2 * MAX_UNKNOWN)]
@@ -97,7 +97,7 @@ async def test_one_dead_token_in_many_calls_at_once_counts_once(region, replica)
     assert reads(region) - before == MAX_UNKNOWN - 1
 
 
-async def test_the_budget_is_whole_again_after_a_minute_whatever_the_wall_clock_says(region, replica):
+async def test_the_budget_is_restored_after_a_minute_whatever_the_wall_clock_says(region, replica):
     await invent(replica, 1000)
     before = reads(region)
     region.clock.jump_wall(3_600_000)
@@ -114,7 +114,7 @@ async def test_malformed_tokens_cost_no_budget(replica):
     assert await known(replica, await replica.create())
 
 
-async def test_a_new_token_that_the_feed_has_told_works_however_much_its_role_is_abused(replica, other):
+async def test_a_new_token_announced_by_the_feed_works_although_its_role_is_over_budget(replica, other):
     await other.feed.follow()
     for _ in range(3 * MAX_UNKNOWN):
         token = new_token()

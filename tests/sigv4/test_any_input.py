@@ -96,7 +96,7 @@ def answer(fields: list[tuple[bytes, bytes]], target: bytes = b"/v1/put") -> int
 
 
 @pytest.mark.parametrize("valid", VALID, ids=["static", "session"])
-def test_the_requests_that_are_spoilt_here_are_valid_ones(valid):
+def test_the_unmodified_requests_are_valid(valid):
     assert answer(list(valid.items())) == 200
 
 

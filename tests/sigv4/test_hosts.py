@@ -60,14 +60,14 @@ async def test_a_host_that_is_not_listed_is_refused_although_it_was_signed(host)
         ("a" * 200, "a" * 128),
     ],
 )
-async def test_what_is_in_the_place_of_a_host_is_shown_if_it_looks_like_one(host, shown):
+async def test_a_refused_host_is_shown_only_if_it_looks_like_a_host(host, shown):
     async with run_gateway(HOSTS) as gateway:
         reply = await for_host(host).send(gateway)
         assert reply.headers["x-kvs-error-detail"].startswith(f"Host: {shown}, allowed: ")
         assert reply.json["message"].startswith(f"Host '{shown}' is not")
 
 
-async def test_the_host_counts_and_not_what_a_proxy_says_it_was():
+async def test_the_host_header_decides_and_not_a_forwarded_one():
     async with run_gateway(HOSTS) as gateway:
         wire = for_host("evil.example.com").add("X-Forwarded-Host", "kvs.example.com")
         assert_refused(await wire.send(gateway), "invalid_host", "InvalidSignatureException")

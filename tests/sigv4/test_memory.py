@@ -53,7 +53,7 @@ def long_targets() -> Callable[[], object]:
 @pytest.mark.parametrize(
     ("make", "calls", "most_mib"), [(long_lists, 40, 1), (short_lists, 600, 6), (long_targets, 200, 1)]
 )
-def test_what_many_strangers_state_takes_little_memory(make, calls, most_mib):
+def test_statements_of_unauthenticated_callers_take_little_memory(make, calls, most_mib):
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()

@@ -38,7 +38,7 @@ async def test_another_body_is_a_mismatch_even_if_its_own_hash_is_declared(gatew
     assert_refused(await wire.send(gateway), *MISMATCH)
 
 
-async def test_a_wrong_hash_is_told_only_after_the_key_was_found(gateway):
+async def test_a_wrong_hash_is_reported_only_after_the_key_was_found(gateway):
     signer = gateway.signer.but(access_key_id="AKIDUNKNOWN")
     wire = signed(gateway, signer=signer).add(HASH, "0" * 64)
     assert_refused(await wire.send(gateway), "invalid_credentials", "UnrecognizedClientException")

@@ -62,7 +62,7 @@ async def test_each_static_key_has_its_own_secret():
         assert_refused(await gateway.put("k", 1, signer=first.but(access_key_id="AKID1")), *MISMATCH)
 
 
-async def test_a_mismatch_returns_nothing_that_the_request_keeps_secret(gateway):
+async def test_a_mismatch_returns_no_secret_of_the_request(gateway):
     wire = signed(gateway, headers={"X-Free": "free-text"}).but(body=b'{"key": "other"}')
     reply = await wire.send(gateway)
     assert_refused(reply, *MISMATCH)
@@ -100,7 +100,7 @@ def claim_of(name: str, **changes) -> Claim:
     return examine(case.method, case.target, headers, case.body, rules=RULES, now_seconds=NOW_SECONDS)
 
 
-def test_a_replaced_secret_takes_effect_at_once():
+def test_a_replaced_secret_takes_effect_immediately():
     keys, claim = SigningKeys(), claim_of("post-vanilla")
     keys.prove(claim, SECRET)
     with pytest.raises(SignatureMismatch):
@@ -108,13 +108,13 @@ def test_a_replaced_secret_takes_effect_at_once():
     keys.prove(claim, SECRET)
 
 
-def test_a_proof_leaves_the_remembered_key_as_it_was():
+def test_a_proof_leaves_the_cached_key_unchanged():
     keys = SigningKeys()
     for name in ("post-vanilla", "get-vanilla", "post-vanilla-query", "post-vanilla"):
         keys.prove(claim_of(name), SECRET)
 
 
-def test_remembered_keys_are_bounded():
+def test_the_cache_of_keys_is_bounded():
     keys, claim = SigningKeys(size=8), claim_of("post-vanilla")
     for number in range(100):
         with pytest.raises(SignatureMismatch):

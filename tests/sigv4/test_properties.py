@@ -78,7 +78,7 @@ def another(text: bytes, place: int) -> bytes:
 
 @settings(max_examples=400, deadline=None)
 @given(request=requests)
-def test_what_botocore_signs_verifies(request):
+def test_requests_signed_by_botocore_verify(request):
     request.verify()
 
 
@@ -114,7 +114,7 @@ def test_one_other_character_in_any_header_is_refused(request, field, place):
 
 @settings(max_examples=200, deadline=None)
 @given(request=requests, field=st.integers(0, 100))
-def test_a_header_that_was_taken_away_is_refused(request, field):
+def test_a_request_without_one_of_its_headers_is_refused(request, field):
     del request.fields[field % len(request.fields)]
     with pytest.raises(SignatureRefusal):
         request.verify()

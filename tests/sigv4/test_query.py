@@ -64,7 +64,7 @@ async def test_another_spelling_of_the_same_query_is_the_same_request(gateway, q
 @pytest.mark.parametrize(
     "query", ["%", "%zz=%", "&", "&&", "=", "=&=", "a;b", "?", "/", "a" * 4000, "%ff%fe"]
 )
-async def test_an_odd_query_that_was_not_signed_is_a_mismatch_or_nothing(gateway, query):
+async def test_an_unsigned_odd_query_is_a_mismatch_or_has_no_effect(gateway, query):
     reply = await signed(gateway).but(target=f"/v1/put?{query}".encode()).send(gateway)
     if query.strip("&"):
         assert_refused(reply, *MISMATCH)
@@ -76,6 +76,6 @@ async def test_an_odd_query_that_was_not_signed_is_a_mismatch_or_nothing(gateway
     "path",
     ["/v1//put", "/v1/./put", "/v1/x/../put", "//v1/put", "/v1/put/", "/v1/%70ut", "/V1/put", "/v1/put%20"],
 )
-async def test_an_alias_of_a_path_is_not_found_before_anyone_looks_at_its_signature(gateway, path):
+async def test_an_alias_of_a_path_is_not_found_before_its_signature_is_checked(gateway, path):
     reply = await signed(gateway, target=path).send(gateway)
     assert (reply.status, reply.json) == (404, {"error": "not_found"})

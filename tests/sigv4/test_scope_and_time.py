@@ -61,7 +61,7 @@ async def test_up_to_300_seconds_either_way_are_inside_the_window(gateway, late_
     assert (await signed(gateway, late_seconds=late_seconds).send(gateway)).status == 200
 
 
-async def test_301_seconds_ago_is_expired_and_both_times_are_told(gateway):
+async def test_signature_of_301_seconds_ago_is_expired_and_the_message_names_both_times(gateway):
     reply = await signed(gateway, late_seconds=301).send(gateway)
     assert_refused(reply, "signature_expired", INVALID)
     message = reply.json["message"]
@@ -69,7 +69,7 @@ async def test_301_seconds_ago_is_expired_and_both_times_are_told(gateway):
     assert NOW in message
 
 
-async def test_301_seconds_ahead_is_not_yet_current_and_both_times_are_told(gateway):
+async def test_signature_301_seconds_ahead_is_not_yet_current_and_the_message_names_both_times(gateway):
     reply = await signed(gateway, late_seconds=-301).send(gateway)
     assert_refused(reply, "signature_expired", INVALID)
     message = reply.json["message"]
@@ -90,7 +90,7 @@ async def test_a_request_signed_yesterday_is_inside_the_window_just_after_midnig
 
 
 @pytest.mark.parametrize("date", ["00010101T000000Z", "99991231T235959Z", "19700101T000000Z"])
-async def test_the_far_ends_of_time_are_outside_the_window(gateway, date):
+async def test_the_earliest_and_latest_dates_are_outside_the_window(gateway, date):
     wire = signed(gateway).set("X-Amz-Date", date).edit("/20261120/", f"/{date[:8]}/")
     reply = await wire.send(gateway)
     assert_refused(reply, "signature_expired", INVALID)
@@ -131,7 +131,7 @@ async def test_the_far_ends_of_time_are_outside_the_window(gateway, date):
         b"\xff\xfe",
     ],
 )
-async def test_a_date_in_any_other_form_or_of_no_real_moment_is_incomplete(gateway, date):
+async def test_a_date_in_another_form_or_of_no_real_moment_is_incomplete(gateway, date):
     assert_refused(await signed(gateway).set("X-Amz-Date", date).send(gateway), *INCOMPLETE)
 
 
@@ -155,7 +155,7 @@ async def test_date_in_basic_form_serves_where_x_amz_date_was_not_sent(gateway, 
     assert (await wire.send(gateway)).status == 200
 
 
-async def test_x_amz_date_counts_where_both_were_sent(gateway):
+async def test_x_amz_date_takes_precedence_over_date(gateway):
     sent = {"Host": host(gateway), "X-Amz-Date": NOW, "Date": "20200101T000000Z"}
     wire = sign_by_hand(sent, names="host;x-amz-date", date=NOW)
     assert (await wire.send(gateway)).status == 200

@@ -21,7 +21,7 @@ async def test_no_authorization_is_a_missing_signature(gateway):
     )
 
 
-async def test_nothing_but_a_table_token_is_a_missing_signature(gateway):
+async def test_a_table_token_alone_is_a_missing_signature(gateway):
     reply = await gateway.put("k", 1, signer=None)
     assert_refused(reply, "missing_signature", "MissingAuthenticationTokenException")
 
@@ -44,7 +44,7 @@ async def test_nothing_but_a_table_token_is_a_missing_signature(gateway):
         "AWS4-HMAC-SHA256 " + "a=b," * 1000,
     ],
 )
-async def test_what_is_not_an_authorization_of_this_scheme_is_incomplete(gateway, value):
+async def test_an_authorization_of_another_scheme_is_incomplete(gateway, value):
     assert_refused(await signed(gateway).set("Authorization", value).send(gateway), *INCOMPLETE)
 
 

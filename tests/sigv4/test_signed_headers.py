@@ -54,7 +54,7 @@ async def test_a_listed_header_that_was_sent_empty_is_served(gateway):
 
 
 @pytest.mark.parametrize("name", ["Content-Type", "X-KVS-Authorization"])
-async def test_a_signed_header_that_was_taken_away_is_incomplete(gateway, name):
+async def test_a_request_without_one_of_its_signed_headers_is_incomplete(gateway, name):
     assert_refused(await signed(gateway).drop(name).send(gateway), *INCOMPLETE)
 
 
@@ -93,7 +93,7 @@ async def test_an_x_amz_header_that_was_added_after_signing_is_incomplete(gatewa
         ("Via", "1.1 proxy"),
     ],
 )
-async def test_what_hops_in_between_add_may_be_unsigned(gateway, name, value):
+async def test_headers_added_by_intermediaries_may_be_unsigned(gateway, name, value):
     assert (await signed(gateway).add(name, value).send(gateway)).status == 200
 
 
@@ -108,7 +108,7 @@ async def test_a_signed_table_token_cannot_be_exchanged(gateway):
 
 
 @pytest.mark.parametrize("value", ["a  b", "a\tb", "  a b", "a b\t ", '"a   b"', "a,b , c", "é"])
-async def test_white_space_in_signed_values_is_folded_as_clients_fold_it(gateway, value):
+async def test_white_space_in_signed_values_is_folded_like_clients_do(gateway, value):
     assert (await signed(gateway, headers={"X-Free": value}).send(gateway)).status == 200
 
 

@@ -137,7 +137,7 @@ def test_a_query_beyond_ascii_proves_as_clients_send_it():
 
 
 @pytest.mark.parametrize("name", NOT_HTTP, ids=NOT_HTTP.get)
-async def test_what_is_not_http_is_refused_in_json(gateway, name):
+async def test_input_that_is_not_http_is_refused_in_json(gateway, name):
     head, _, body = (await gateway.send_raw(read_sent(name))).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"\r\nContent-Type: application/json\r\n" in head
