@@ -19,10 +19,10 @@ from benchmarks.exchange import VALUE, Exchange
 from benchmarks.signed import gateway_config, signed_exchanges
 from benchmarks.silent import call_of, open_connection
 from gateway.app import App, build_app
-from gateway.config.apps import declared_apps
+from gateway.composition.data import caller_policy, token_policy
+from gateway.composition.directory import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
-from gateway.dataplane.configured import caller_policy, token_policy
 from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import admit
@@ -30,7 +30,7 @@ from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
-from gateway.domain.model import Call, Operation, Put, Remarks
+from gateway.domain.model import Call, Operation, Put, ResponseNotes
 from gateway.domain.rules import Limits
 from gateway.http.messages import Handler, Request, Response
 
@@ -81,7 +81,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     binding = await tokens.bind(call, caller)
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
-    request = parse(call, limits, Remarks())
+    request = parse(call, limits, ResponseNotes())
     await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
     outcome = await executor.execute(open_meter(grant, call), request)
     answer = render(outcome)
@@ -90,7 +90,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
         "token": await _awaited(lambda: tokens.bind(call, caller), calls),
         "admission": _microseconds(lambda: admit(caller, binding), calls),
         "limiter": await _awaited(lambda: limiter.charge(grant), calls),
-        "parse": _microseconds(lambda: parse(call, limits, Remarks()), calls),
+        "parse": _microseconds(lambda: parse(call, limits, ResponseNotes()), calls),
         "store": await _awaited(lambda: executor.execute(open_meter(grant, call), request), calls),
         "render": _microseconds(lambda: render(outcome), calls),
         "meter": _microseconds(lambda: open_meter(grant, call).close(answer), calls),

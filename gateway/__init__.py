@@ -2,7 +2,7 @@
 
 Reading order; which room may import which is in `docs/rooms.md`:
 
-domain            the vocabulary: the values that flow, every refusal, the service's numbers
+domain            the vocabulary: the values that flow, the refusals of calls, the service's numbers
 dataplane         put, get and delete: start at `dataplane.pipeline`, the order of policies in one function
 sigv4             Signature V4 as pure functions
 credentials       where callers' secrets come from
@@ -14,7 +14,7 @@ opsplane          probes, metrics, the OpenAPI document
 observability     usage per tenant, service metrics, logs, traces
 http              bytes to request, response to bytes; the only room that knows aiohttp
 config            YAML to typed settings
-app               the composition root: the one place where the rooms meet and are wired together
+app               the composition root: it wires the rooms together; `composition` builds them from settings
 replica           the life of a process: listen, reload, drain, end
 cli               the command line
 billing           what tenants used in a period, from the samples that Prometheus keeps

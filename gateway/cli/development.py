@@ -7,10 +7,10 @@ import msgspec
 
 import gateway.config
 from gateway.cli.formats import shell_lines
+from gateway.composition.control import runtime_of
 from gateway.config.loading import ConfigurationFile
 from gateway.config.settings import ListenSettings, Settings
 from gateway.controlplane.console import PATH as CONSOLE_PATH
-from gateway.controlplane.runtime import runtime_of
 
 EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
 """A link to `config.example.yaml` in the repository, a regular file in the package."""

@@ -1,41 +1,11 @@
-"""Apps that the file declares: what contradicts itself in them, and the records that they become."""
+"""Contradictions in `apps`: tables, names and tokens that cannot stand beside each other."""
 
 from hashlib import sha256
 
 from gateway.config.problems import Problems, repeats
-from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
-from gateway.directory.declared import DeclaredApps, declared_table_id
-from gateway.directory.records import AppRecord, TableRecord
+from gateway.config.settings import DeclaredTable, Settings
 from gateway.directory.tokens import PREFIX, is_well_formed
-from gateway.domain.model import Environment
 from gateway.domain.rules import BEARER_TOKEN
-
-
-def declared_apps(settings: Settings) -> DeclaredApps:
-    """Their records, as managed apps have them in the store. Of a token only the digest goes on."""
-    return DeclaredApps([_app_record(app) for app in settings.apps], settings.rate_limit.requests_per_minute)
-
-
-def _app_record(app: DeclaredAppSettings) -> AppRecord:
-    environment = Environment(app.org, app.app, app.env)
-    return AppRecord(
-        environment=environment,
-        type=app.type,
-        active=app.status == "active",
-        requests_per_minute=app.requests_per_minute,
-        max_tables=app.max_tables,
-        tables=tuple(_table_record(environment, table) for table in app.tables),
-    )
-
-
-def _table_record(environment: Environment, table: DeclaredTable) -> TableRecord:
-    return TableRecord(
-        id=declared_table_id(environment, table.name),
-        name=table.name,
-        token_sha256=table.token_sha256 or sha256((table.token or "").encode()).hexdigest(),
-        token_last_four=None if table.token is None else table.token[-4:],
-        minute_limit=table.minute_limit,
-    )
 
 
 def check_apps(settings: Settings, problems: Problems) -> None:

@@ -1,43 +1,13 @@
-"""Who may call, by name or by an issuer's word; and the call that tells a caller who it is."""
+"""The call that shows a caller its own identity and permissions."""
 
 from typing import Any
 
-from backends.clock import Clock
-from gateway.config.settings import ControlSettings
 from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes
-from gateway.identity.callers import Callers, Rule, identify_by
-from gateway.identity.control_tokens import ControlTokens
-from gateway.identity.issuers import Issuers
-from gateway.identity.permissions import Identity, grant_of
-from gateway.identity.web_tokens import TrustedIssuer, WebTokens
-
-
-def control_tokens_of(settings: ControlSettings) -> ControlTokens:
-    """The bearers that the settings name; that of a plain token may do everything."""
-    return ControlTokens([
-        (each.token, Identity(each.name, (grant_of(each.allow, each.orgs, each.apps),)))
-        for each in settings.bearers
-    ])  # fmt: skip
-
-
-def callers_of(settings: ControlSettings, issuers: Issuers, clock: Clock) -> Callers:
-    """All who may call, as the settings say; the keys are among those of `issuers`, if they are known."""
-    trusted = {
-        each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.issuer, each.jwks))
-        for each in settings.oidc
-    }
-    rules = {
-        each.issuer: [
-            Rule(rule.claim, rule.value, grant_of(rule.allow, rule.orgs, rule.apps)) for rule in each.rules
-        ]
-        for each in settings.oidc
-    }
-    web_tokens = WebTokens(trusted, lambda claims: identify_by(rules[claims.issuer], claims), clock)
-    return Callers(control_tokens_of(settings), web_tokens)
+from gateway.identity.permissions import Identity
 
 
 class CallerRoutes:
-    """HealthReport callers who they are."""
+    """Shows callers their identity."""
 
     @property
     def routes(self) -> Routes:

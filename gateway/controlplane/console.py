@@ -91,10 +91,14 @@ class PublicHandler:
     def __init__(
         self, console_files: Mapping[str, ConsoleFile] | None, sign_in: SignIn, otherwise: Handler
     ) -> None:
-        self.sign_in = sign_in
+        self._sign_in = sign_in
         self.counted: Counter[tuple[str, ...]] = Counter()
         self._files = console_files or {}
         self._otherwise = otherwise
+
+    def replace_sign_in(self, sign_in: SignIn) -> None:
+        """Offers these issuers from the next request on."""
+        self._sign_in = sign_in
 
     async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
@@ -114,13 +118,13 @@ class PublicHandler:
         return self._guard(answered)
 
     def _guard(self, answer: Answer) -> Response:
-        policy = ("Content-Security-Policy", content_security_policy(self.sign_in.origins))
+        policy = ("Content-Security-Policy", content_security_policy(self._sign_in.origins))
         return Response(answer.with_fields(policy, *_GUARDS))
 
     def _tell_issuers(self, request: Request) -> Answer:
         if request.method != "GET":
             raise MethodNotAllowed(request.method, "GET")
-        return Answer(200, msgspec.json.encode(self.sign_in.issuers), fields=(NOT_STORED,))
+        return Answer(200, msgspec.json.encode(self._sign_in.issuers), fields=(NOT_STORED,))
 
     def _file(self, request: Request, path: str) -> Answer:
         if PATH not in self._files or (path != PATH.rstrip("/") and path not in self._files):

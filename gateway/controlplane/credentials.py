@@ -1,7 +1,5 @@
 """Session credentials over HTTP, in the form of AWS' `credential_process`. Path and fields are contract."""
 
-from backends.clock import Clock
-from gateway.config.settings import SignatureSettings
 from gateway.controlplane.errors import InvalidField, SessionCredentialsDisabled
 from gateway.controlplane.routing import (
     Action,
@@ -13,28 +11,21 @@ from gateway.controlplane.routing import (
     checked,
     checked_name,
 )
-from gateway.credentials.keyring import ApprovedRoles
-from gateway.credentials.session import Issuer, SessionCredentials
+from gateway.credentials.session import Issuer
 from gateway.domain.answers import iso_instant
 from gateway.domain.model import Environment
 from gateway.domain.rules import DEFAULT_SESSION_SECONDS, Role, SessionSeconds
-
-
-def issuer_of(settings: SignatureSettings, clock: Clock) -> Issuer:
-    """The issuer that the settings ask for."""
-    session = settings.credentials.session
-    return Issuer(
-        sessions=None if session is None else SessionCredentials(session.master_keys, clock),
-        roles=ApprovedRoles(settings.approved_roles, settings.denied_roles),
-        max_ttl_seconds=0 if session is None else session.max_ttl_seconds,
-    )
 
 
 class CredentialRoutes:
     """Issue session credentials for approved roles."""
 
     def __init__(self, issuer: Issuer) -> None:
-        self.issuer = issuer
+        self._issuer = issuer
+
+    def replace_issuer(self, issuer: Issuer) -> None:
+        """Issues with `issuer` from the next call on."""
+        self._issuer = issuer
 
     @property
     def routes(self) -> Routes:
@@ -44,7 +35,7 @@ class CredentialRoutes:
         ]
 
     async def issue(self, call: ControlCall) -> CallResult:
-        issuer = self.issuer
+        issuer = self._issuer
         if issuer.sessions is None:
             raise SessionCredentialsDisabled
         ttl_seconds = checked(

@@ -1,6 +1,7 @@
 """Places in lists that a link may name, and who follows it must not read (D172)."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
 from secrets import token_bytes
@@ -8,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gateway.config.callers import secrets_of
-from gateway.config.settings import Settings
 from gateway.controlplane.errors import InvalidField
 
 if TYPE_CHECKING:
@@ -22,16 +21,14 @@ _PADDED_BYTES = 130
 """An app and an environment at their longest, so that the length tells nothing."""
 
 
-def cursor_cipher_of(settings: Settings) -> "CursorCipher":
-    """All replicas with the same secrets open what each of them has sealed.
+def cursor_key(secrets: Sequence[str]) -> bytes:
+    """Derives the key from secrets, so that replicas with the same secrets open the cursors of each other.
 
-    Without a secret every reader of the file could make the key: then it is made up, and good here alone.
+    Without a secret every reader of the file could derive it: then it is random, and good for one process.
     """
-    secrets = [bearer.token for bearer in settings.control.bearers]
-    secrets += [secret for _, secret in secrets_of(settings.signature.credentials)]
     if not secrets:
-        return CursorCipher(token_bytes(_KEY_BYTES))
-    return CursorCipher(sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest())
+        return token_bytes(_KEY_BYTES)
+    return sha256(b"places of lists" + msgspec.json.encode(secrets, enc_hook=str)).digest()
 
 
 class CursorCipher:

@@ -53,7 +53,7 @@ class ControlHandler:
     """Serves `routes` to `callers`, as far as they may. `counted` are requests by action and outcome."""
 
     def __init__(self, *, callers: Callers, routes: Routes, settings: EdgeSettings) -> None:
-        self.callers = callers
+        self._callers = callers
         self.router = Router(routes)
         self._settings = settings
         self.bodies = BodySlots(settings.max_in_flight)
@@ -61,10 +61,14 @@ class ControlHandler:
         self._uses: Counter[str] = Counter()
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})
 
+    def replace_callers(self, callers: Callers) -> None:
+        """Authenticates with `callers` from the next request on."""
+        self._callers = callers
+
     @property
     def uses(self) -> dict[str, float]:
         """How many requests each control token has sent, by its name; 0 for those that nobody uses."""
-        return {name: self._uses[name] for name in self.callers.control_tokens.names}
+        return {name: self._uses[name] for name in self._callers.control_tokens.names}
 
     async def handle(self, request: Request) -> Response:
         """Answer one request of the control listener."""
@@ -132,7 +136,7 @@ class ControlHandler:
         scheme, _, token = field.partition(b" ")
         if scheme.lower() != b"bearer" or b"authorization" in headers.repeated:
             raise InvalidToken("Authorization: not Bearer and one control token")
-        caller = await self.callers.identify(token.strip())
+        caller = await self._callers.identify(token.strip())
         if caller is None:
             raise InvalidToken(_explain_token(token.strip()))
         return caller

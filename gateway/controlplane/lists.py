@@ -32,9 +32,13 @@ class ListRoutes:
     """Show organizations, and the apps of one, as far as who calls may see them."""
 
     def __init__(self, pages: DirectoryPages, runtime: Runtime, cursors: CursorCipher) -> None:
-        self.cursors = cursors
+        self._cursors = cursors
         self._pages = pages
         self._runtime = runtime
+
+    def replace_cipher(self, cursors: CursorCipher) -> None:
+        """Seals and opens cursors with another cipher from the next call on."""
+        self._cursors = cursors
 
     @property
     def routes(self) -> Routes:
@@ -72,7 +76,7 @@ class ListRoutes:
             raise InvalidField("invalid_after", "after: given more than once")
         after = "" if places is None else checked(places[0], place, "invalid_after")
         limit = checked(int(limits[0]), PageLimit, "invalid_limit")
-        return _Page(path, self.cursors.open(path, after), limit, self.cursors)
+        return _Page(path, self._cursors.open(path, after), limit, self._cursors)
 
 
 class _Page(Struct, frozen=True):

@@ -4,20 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from gateway.config.settings import Settings
 from gateway.directory.records import AppRecord, TableRecord
 from gateway.domain.answers import iso_instant
-
-
-def runtime_of(settings: Settings) -> "Runtime":
-    """What the settings say of all apps."""
-    return Runtime(
-        public_url=settings.public_url,
-        region=settings.region,
-        variable_prefix=settings.runtime.variable_prefix,
-        default_limit=settings.rate_limit.requests_per_minute,
-        default_max_tables=settings.directory.max_tables,
-    )
 
 
 class Runtime(Struct, frozen=True):

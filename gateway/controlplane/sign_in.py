@@ -4,8 +4,6 @@ import re
 
 from msgspec import Struct
 
-from gateway.config.settings import ControlSettings
-
 _ISSUER = re.compile(
     r"(?P<origin>(?P<scheme>https?)://"
     r"(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)"
@@ -29,18 +27,11 @@ class SignIn(Struct, frozen=True):
     origins: tuple[str, ...] = ()
 
 
-def sign_in_of(settings: ControlSettings) -> SignIn:
-    """What the settings say. An issuer that is no address of the web vouches all the same, unlisted.
+def origin_of(issuer: str) -> str | None:
+    """Returns the origin of an issuer whose address a browser can open, the one that its policy may contain.
 
     Codes and tokens cross no network in the clear: http is for issuers on this machine.
     """
-    found = [(each, origin) for each in settings.oidc if (origin := origin_of(each.issuer))]
-    issuers = tuple(SignInIssuer(each.issuer, each.client_id or each.audience) for each, _ in found)
-    return SignIn(issuers, tuple(dict.fromkeys(origin for _, origin in found)))
-
-
-def origin_of(issuer: str) -> str | None:
-    """The origin of an issuer's address; nothing else may stand in the policy."""
     match = _ISSUER.fullmatch(issuer)
     if match is None or (match["scheme"] == "http" and match["host"] not in _LOOPBACK):
         return None

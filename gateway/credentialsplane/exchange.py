@@ -12,14 +12,18 @@ class Exchange:
     """What both forms ask. A reload replaces both parts together."""
 
     def __init__(self, workloads: Workloads, issuer: Issuer) -> None:
-        self.workloads, self.issuer = workloads, issuer
+        self.workloads, self._issuer = workloads, issuer
+
+    def replace(self, workloads: Workloads, issuer: Issuer) -> None:
+        """Uses other workloads and another issuer from the next exchange on."""
+        self.workloads, self._issuer = workloads, issuer
 
     def lifetime_seconds(self, asked: int | None) -> int:
         """What is asked for, or an hour; at most what is configured. Raises InvalidParameter.
 
         STS gives no less than 15 minutes; a configured maximum below that is also the least.
         """
-        longest = self.issuer.max_ttl_seconds
+        longest = self._issuer.max_ttl_seconds
         if asked is None:
             return min(DEFAULT_SESSION_SECONDS, longest)
         shortest = min(_SHORTEST_SECONDS, longest)
@@ -29,7 +33,7 @@ class Exchange:
 
     def issue(self, workload: Workload, ttl_seconds: int) -> IssuedSession:
         """New credentials. Raises NoSuchWorkload if the role is no longer approved."""
-        sessions = self.issuer.sessions
-        if sessions is None or not self.issuer.roles.approves(workload.role):
+        sessions = self._issuer.sessions
+        if sessions is None or not self._issuer.roles.approves(workload.role):
             raise NoSuchWorkload
         return sessions.issue(workload.role, ttl_seconds, workload.environment)

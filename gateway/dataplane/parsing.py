@@ -22,7 +22,7 @@ from gateway.dataplane.diagnostics import (
 )
 from gateway.domain.errors import InvalidContentType, InvalidJson, InvalidKey, InvalidTtl, InvalidValue
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Delete, Get, Operation, Put, Remarks, TableOperation
+from gateway.domain.model import Call, Delete, Get, Operation, Put, ResponseNotes, TableOperation
 from gateway.domain.rules import Limits
 
 _CONTENT_TYPE = b"application/json"
@@ -53,17 +53,17 @@ _any_fields_decoder = msgspec.json.Decoder(dict[str, Raw])
 _text_decoder = msgspec.json.Decoder(str)
 
 
-def parse(call: Call, limits: Limits, remarks: Remarks) -> TableOperation:
+def parse(call: Call, limits: Limits, notes: ResponseNotes) -> TableOperation:
     """The operation in the call's body. Raises the first of the five content refusals that applies.
 
     Fields that the operation does not have are ignored, with a remark.
     """
     _check_content_type(call.headers)
-    return _PARSERS[call.operation](call.body, limits, remarks)
+    return _PARSERS[call.operation](call.body, limits, notes)
 
 
-def _put(body: bytes, limits: Limits, remarks: Remarks) -> Put:
-    fields = _decode(body, _put_decoder, remarks)
+def _put(body: bytes, limits: Limits, notes: ResponseNotes) -> Put:
+    fields = _decode(body, _put_decoder, notes)
     return Put(
         _key(fields.key, limits.key_bytes),
         _value(fields.value, limits.value_bytes),
@@ -71,15 +71,15 @@ def _put(body: bytes, limits: Limits, remarks: Remarks) -> Put:
     )
 
 
-def _get(body: bytes, limits: Limits, remarks: Remarks) -> Get:
-    return Get(_key(_decode(body, _key_decoder, remarks).key, limits.key_bytes))
+def _get(body: bytes, limits: Limits, notes: ResponseNotes) -> Get:
+    return Get(_key(_decode(body, _key_decoder, notes).key, limits.key_bytes))
 
 
-def _delete(body: bytes, limits: Limits, remarks: Remarks) -> Delete:
-    return Delete(_key(_decode(body, _key_decoder, remarks).key, limits.key_bytes))
+def _delete(body: bytes, limits: Limits, notes: ResponseNotes) -> Delete:
+    return Delete(_key(_decode(body, _key_decoder, notes).key, limits.key_bytes))
 
 
-_PARSERS: dict[Operation, Callable[[bytes, Limits, Remarks], TableOperation]] = {
+_PARSERS: dict[Operation, Callable[[bytes, Limits, ResponseNotes], TableOperation]] = {
     Operation.PUT: _put,
     Operation.GET: _get,
     Operation.DELETE: _delete,
@@ -95,7 +95,7 @@ def _check_content_type(headers: Headers) -> None:
         raise InvalidContentType(f"Content-Encoding: {name_of(coding)} is not supported")
 
 
-def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], remarks: Remarks) -> _Fields:
+def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], notes: ResponseNotes) -> _Fields:
     """The fields of a good body cost one look; any other is looked at again (D169)."""
     try:
         if not body.isascii():
@@ -104,10 +104,10 @@ def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], remarks: Remark
     except RecursionError:
         raise InvalidJson(explain_json(body)) from None
     except ValueError:
-        return _look_again(body, decoder.type, remarks)
+        return _look_again(body, decoder.type, notes)
 
 
-def _look_again(body: bytes, wanted: type[_Fields], remarks: Remarks) -> _Fields:
+def _look_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fields:
     r"""Decode what is refused at first: unknown fields, and `\ud800` without its other half (D5).
 
     Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
@@ -126,7 +126,7 @@ def _look_again(body: bytes, wanted: type[_Fields], remarks: Remarks) -> _Fields
     known = wanted.__struct_encode_fields__
     unknown = [name.replace(spelling.decode(), r"\u") for name in fields if name not in known]
     if unknown:
-        remarks.warning = explain_fields(unknown, known)
+        notes.warning = explain_fields(unknown, known)
     as_sent = (
         Raw(bytes(fields[name]).replace(spelling, rb"\u")) if name in fields else _ABSENT for name in known
     )

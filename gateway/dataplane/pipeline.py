@@ -10,9 +10,9 @@ from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
-from gateway.domain.answers import Answer, add_remarks, refuse, render
+from gateway.domain.answers import Answer, add_notes, refuse, render
 from gateway.domain.errors import InternalError, Refusal, ShuttingDown
-from gateway.domain.model import Call, Caller, Remarks, TenantLabels, UsageOutcome
+from gateway.domain.model import Call, Caller, ResponseNotes, TenantLabels, UsageOutcome
 from gateway.domain.rules import Limits
 from gateway.observability.logs import report_exception
 
@@ -64,10 +64,10 @@ class Pipeline:
 
         metered = self._open_meter(grant, call)
         answer = _CUT_SHORT
-        remarks = Remarks()
+        notes = ResponseNotes()
         try:
-            remarks.standing = await self._rate_limit.charge(grant)
-            request = parse(call, self._limits, remarks)
+            notes.rate_limit = await self._rate_limit.charge(grant)
+            request = parse(call, self._limits, notes)
             outcome = await self._executor.execute(metered, request)
             answer = render(outcome)
         except Refusal as refusal:
@@ -76,7 +76,7 @@ class Pipeline:
             answer = _unhandled(error)
         finally:
             metered.close(answer)
-        return add_remarks(answer, remarks), grant.labels, caller
+        return add_notes(answer, notes), grant.labels, caller
 
 
 def _unhandled(error: Exception) -> Answer:

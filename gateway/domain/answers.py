@@ -9,7 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.domain.errors import MethodNotAllowed, RateLimited, Refusal, SignatureRefusal
-from gateway.domain.model import Deleted, Found, Missing, Outcome, Remarks, Standing, Stored, UsageOutcome
+from gateway.domain.model import (
+    Deleted,
+    Found,
+    Missing,
+    Outcome,
+    RateLimitStatus,
+    ResponseNotes,
+    Stored,
+    UsageOutcome,
+)
 from gateway.domain.rules import WINDOW_MS
 
 
@@ -74,31 +83,31 @@ def refuse(refusal: Refusal) -> Answer:
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
     fields.append(("x-kvs-error-detail", _visible(refusal.detail or refusal.message or "")))
-    if isinstance(refusal, RateLimited) and refusal.standing is not None:
-        fields += _limit_fields(refusal.standing)
+    if isinstance(refusal, RateLimited) and refusal.rate_limit is not None:
+        fields += _limit_fields(refusal.rate_limit)
     if refusal.retry_after_seconds is not None:
         fields.append(("Retry-After", str(refusal.retry_after_seconds)))
     return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))
 
 
-def add_remarks(answer: Answer, remarks: Remarks) -> Answer:
+def add_notes(answer: Answer, notes: ResponseNotes) -> Answer:
     """The answer with what was noted on the way to it, if anything was."""
-    if remarks.warning is None and remarks.standing is None:
+    if notes.warning is None and notes.rate_limit is None:
         return answer
     fields = list(answer.fields)
-    if remarks.warning is not None:
-        fields.append(("x-kvs-warning", _visible(remarks.warning)))
-    if remarks.standing is not None:
-        fields += _limit_fields(remarks.standing)
+    if notes.warning is not None:
+        fields.append(("x-kvs-warning", _visible(notes.warning)))
+    if notes.rate_limit is not None:
+        fields += _limit_fields(notes.rate_limit)
     return replace(answer, fields=tuple(fields))
 
 
-def _limit_fields(standing: Standing) -> list[tuple[str, str]]:
+def _limit_fields(status: RateLimitStatus) -> list[tuple[str, str]]:
     """`RateLimit` and `RateLimit-Policy`, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
-    name = f'"{standing.owner}"'
+    name = f'"{status.owner}"'
     return [
-        ("RateLimit", f"{name};r={standing.remaining};t={standing.closes_in_seconds}"),
-        ("RateLimit-Policy", f"{name};q={standing.limit};w={WINDOW_MS // 1000}"),
+        ("RateLimit", f"{name};r={status.remaining};t={status.closes_in_seconds}"),
+        ("RateLimit-Policy", f"{name};q={status.limit};w={WINDOW_MS // 1000}"),
     ]
 
 

@@ -9,7 +9,7 @@ Neither a message nor a detail holds a canonical string, a token, a secret, a ke
 
 from typing import ClassVar
 
-from gateway.domain.model import Caller, Standing
+from gateway.domain.model import Caller, RateLimitStatus
 
 
 class Refusal(Exception):
@@ -122,12 +122,12 @@ class BindingInactive(
 class UnsupportedAppType(Refusal, status=403, code="unsupported_app_type"): ...
 
 class RateLimited(Refusal, status=429, code="rate_limited"):
-    """`standing` is that of the budget that is used up; it is told if it `is_told`."""
+    """`status` is that of the budget that is used up; it is told if it `exposed`."""
 
-    def __init__(self, standing: Standing, *, is_told: bool) -> None:
-        super().__init__(f"limit of the {standing.owner}, {standing.limit} per minute")
-        self.retry_after_seconds = standing.closes_in_seconds
-        self.standing = standing if is_told else None
+    def __init__(self, status: RateLimitStatus, *, exposed: bool) -> None:
+        super().__init__(f"limit of the {status.owner}, {status.limit} per minute")
+        self.retry_after_seconds = status.closes_in_seconds
+        self.rate_limit = status if exposed else None
 
 
 # ---- Content of a call, in the order in which it is checked

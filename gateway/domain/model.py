@@ -99,7 +99,7 @@ class Grant(Struct, frozen=True, gc=False):
     labels: TenantLabels
 
 
-class Standing(Struct, frozen=True, gc=False):
+class RateLimitStatus(Struct, frozen=True, gc=False):
     """How a budget stands: the calls that are left in its window, and the time until that closes."""
 
     owner: str
@@ -108,11 +108,11 @@ class Standing(Struct, frozen=True, gc=False):
     closes_in_seconds: int
 
 
-class Remarks(Struct, gc=False):
+class ResponseNotes(Struct, gc=False):
     """What a call's answer says beside its outcome, whatever that is: noted on the way."""
 
     warning: str | None = None
-    standing: Standing | None = None
+    rate_limit: RateLimitStatus | None = None
 
 
 class Put(Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ from gateway.opsplane.health import Health
 
 log = logging.getLogger("kvs.background")
 
-Start = Callable[[], Background]
+StartTask = Callable[[], Background]
 """Starts a loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
@@ -24,7 +24,7 @@ _LOOK_SECONDS = 60.0
 _RECLAIM_REST_SECONDS = 0.5
 
 
-def every(seconds: float, step: Callable[[], Awaitable[None]]) -> Start:
+def every(seconds: float, step: Callable[[], Awaitable[None]]) -> StartTask:
     """A step, with a pause after each."""
     return lambda: Background(step, lambda: seconds, report)
 
@@ -34,42 +34,42 @@ def report(error: Exception) -> None:
     report_exception(log, error)
 
 
-def health_checks(health: Health) -> Start:
+def health_checks(health: Health) -> StartTask:
     """Ping every store."""
     return every(_HEALTH_SECONDS, health.check)
 
 
-def fetching_keys(issuers: Issuers) -> Start:
+def fetching_keys(issuers: Issuers) -> StartTask:
     """Fetch the keys of issuers that are due."""
     return every(_KEYS_SECONDS, issuers.refresh)
 
 
-def dropping_idle_rows(usage: Usage, idle_seconds: float) -> Start:
+def dropping_idle_rows(usage: Usage, idle_seconds: float) -> StartTask:
     """Drop rows at most a quarter of their idle time too late."""
     return every(min(max(idle_seconds / 4, 0.25), 60.0), usage.drop_idle)
 
 
-def tending(directory: DirectoryParts) -> list[Start]:
+def tending(directory: DirectoryParts) -> list[StartTask]:
     """The chores of the directory, each apart from the others."""
     return [_following(directory), _agreeing(directory), _looking(directory), _reclaiming(directory)]
 
 
-def _following(directory: DirectoryParts) -> Start:
+def _following(directory: DirectoryParts) -> StartTask:
     """Ask the feed what was changed."""
     return every(_FEED_SECONDS, directory.feed.follow)
 
 
-def _agreeing(directory: DirectoryParts) -> Start:
+def _agreeing(directory: DirectoryParts) -> StartTask:
     """Make known for how long bindings are remembered. Once that is known nothing is asked."""
     return every(_AGREE_SECONDS, _with_the_directory(directory.retention.register))
 
 
-def _looking(directory: DirectoryParts) -> Start:
+def _looking(directory: DirectoryParts) -> StartTask:
     """Look for corrupt records among the next few apps."""
     return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.scan))
 
 
-def _reclaiming(directory: DirectoryParts) -> Start:
+def _reclaiming(directory: DirectoryParts) -> StartTask:
     """Give back the space of deleted tables, as soon as the feed tells of one."""
     reclaimer = directory.reclaimer
 
@@ -77,7 +77,7 @@ def _reclaiming(directory: DirectoryParts) -> Start:
         background = Background(
             reclaimer.run, lambda: reclaimer.pause_seconds, report, cooldown=lambda: _RECLAIM_REST_SECONDS
         )
-        directory.feed.on_intent = background.wake
+        directory.feed.wake_on_intent(background.wake)
         return background
 
     return start

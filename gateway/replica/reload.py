@@ -52,7 +52,7 @@ class Prepared(Struct, frozen=True):
     release: Callable[[], None] = _nothing
 
 
-class Part(Protocol):
+class Reloadable(Protocol):
     """What follows the settings."""
 
     def prepare(self, settings: Settings) -> Prepared:
@@ -79,7 +79,7 @@ class Reload:
     def __init__(
         self,
         settings: Settings,
-        parts: Sequence[Part],
+        parts: Sequence[Reloadable],
         stores: Stores,
         *,
         metrics: ServiceMetrics,

@@ -21,7 +21,7 @@ from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import LISTENERS, EdgeSettings, ListenSettings
 from gateway.http.listener import Listener, open_listener
 from gateway.http.service import Service, affordable_connections
-from gateway.replica.background import Start
+from gateway.replica.background import StartTask
 from gateway.replica.drain import Drain
 from gateway.replica.reload import FileWatch
 
@@ -56,7 +56,7 @@ class Replica:
         certificates: Mapping[str, ShownCertificate],
         drain: Drain,
         *,
-        background: Sequence[Start],
+        background: Sequence[StartTask],
         resources: Sequence[Resource],
     ) -> None:
         self._listen = listen

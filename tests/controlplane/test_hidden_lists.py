@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from gateway.composition.control import cursor_cipher
 from gateway.config.loading import parse
-from gateway.controlplane.cursors import cursor_cipher_of
 from gateway.controlplane.errors import InvalidField
 from gateway.directory.records import AppRecord, app_name, encode
 from gateway.domain.model import Environment
@@ -140,15 +140,15 @@ def settings_with(control=None, credentials=None):
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
 def test_whoever_has_the_same_secrets_opens_a_place_and_nobody_else(secret):
-    place = cursor_cipher_of(settings_with(**secret)).seal("/v1/orgs", "hidden")
-    assert cursor_cipher_of(settings_with(**secret)).open("/v1/orgs", place) == "hidden"
+    place = cursor_cipher(settings_with(**secret)).seal("/v1/orgs", "hidden")
+    assert cursor_cipher(settings_with(**secret)).open("/v1/orgs", place) == "hidden"
     with pytest.raises(InvalidField):
-        cursor_cipher_of(settings_with()).open("/v1/orgs", place)
+        cursor_cipher(settings_with()).open("/v1/orgs", place)
 
 
 @pytest.mark.parametrize("credentials", [{}, {"trusted_proxy": {"networks": ["10.0.0.0/8"]}}])
 def test_a_configuration_without_a_secret_opens_no_place(credentials):
     """Whoever knows the file could else make the key of it."""
-    place = cursor_cipher_of(settings_with(credentials=credentials)).seal("/v1/orgs", "hidden")
+    place = cursor_cipher(settings_with(credentials=credentials)).seal("/v1/orgs", "hidden")
     with pytest.raises(InvalidField):
-        cursor_cipher_of(settings_with(credentials=credentials)).open("/v1/orgs", place)
+        cursor_cipher(settings_with(credentials=credentials)).open("/v1/orgs", place)

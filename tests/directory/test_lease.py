@@ -269,7 +269,7 @@ async def test_at_rest_nothing_is_read_for_an_hour(region, replica):
 async def test_the_feed_announces_a_deleted_table_to_every_replica(region, replica, other):
     woken = []
     await other.feed.follow()
-    other.feed.on_intent = lambda: woken.append(1)
+    other.feed.wake_on_intent(lambda: woken.append(1))
     await replica.create()
     await other.feed.follow()
     assert woken == []

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.dataplane.parsing import parse
-from gateway.domain.answers import Answer, add_remarks, refuse
+from gateway.domain.answers import Answer, add_notes, refuse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Operation, Put, Remarks, TableOperation
+from gateway.domain.model import Call, Operation, Put, ResponseNotes, TableOperation
 from gateway.domain.rules import Limits
 
 JSON_HEADERS = Headers([(b"content-type", b"application/json")])
@@ -23,14 +23,14 @@ def judge(
     operation: Operation, body: bytes, headers: Headers = JSON_HEADERS
 ) -> tuple[TableOperation | None, str | None]:
     """The request in the body, or the code of its refusal."""
-    remarks = Remarks()
+    notes = ResponseNotes()
     try:
-        return parse(Call(operation, b"/", headers, body, ""), LIMITS, remarks), None
+        return parse(Call(operation, b"/", headers, body, ""), LIMITS, notes), None
     except Refusal as refusal:
         check_detail(refusal, *secrets_in(body))
         return None, refusal.code
     finally:
-        for _, warning in add_remarks(Answer(200, b""), remarks).fields:
+        for _, warning in add_notes(Answer(200, b""), notes).fields:
             check_text(warning, *secrets_in(body))
 
 

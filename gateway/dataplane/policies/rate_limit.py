@@ -10,7 +10,7 @@ from typing import Protocol
 from backends.errors import BackendError
 from backends.interface import WindowCounter
 from gateway.domain.errors import QuotaUnavailable, RateLimited
-from gateway.domain.model import Budget, Grant, Standing
+from gateway.domain.model import Budget, Grant, RateLimitStatus
 from gateway.domain.rules import WINDOW_MS
 
 _REMEMBERED_VERDICTS = 10_000
@@ -19,7 +19,7 @@ _REMEMBERED_VERDICTS = 10_000
 class RateLimiter(Protocol):
     """Decides whether a grant may be used once more in this window."""
 
-    async def charge(self, grant: Grant) -> Standing | None:
+    async def charge(self, grant: Grant) -> RateLimitStatus | None:
         """How the tighter budget stands, if that is told. Raises RateLimited or QuotaUnavailable."""
         ...
 
@@ -30,15 +30,17 @@ class ExactRateLimiter:
     If it `tells`, it says how the budget stands of which fewer calls are left (D170).
     """
 
-    def __init__(self, counters: WindowCounter, now_ms: Callable[[], int], *, tells: bool = False) -> None:
+    def __init__(
+        self, counters: WindowCounter, now_ms: Callable[[], int], *, exposes_headers: bool = False
+    ) -> None:
         self._counters = counters
         self._now_ms = now_ms
-        self._tells = tells
+        self._exposes_headers = exposes_headers
         self._closed_until_ms: dict[Budget, int] = {}
 
-    async def charge(self, grant: Grant) -> Standing | None:
+    async def charge(self, grant: Grant) -> RateLimitStatus | None:
         """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
-        tighter: Standing | None = None
+        tighter: RateLimitStatus | None = None
         if self._closed_until_ms:
             self._refuse_while_closed(grant)
         for budget in grant.budgets:
@@ -50,10 +52,10 @@ class ExactRateLimiter:
             if not charge.admitted:
                 self._remember(budget, asked_at_ms + charge.closes_in_ms)
                 raise self._refusal(grant, budget, charge.closes_in_ms)
-            if self._tells:
-                standing = _standing(grant, budget, charge.remaining, charge.closes_in_ms)
-                if tighter is None or standing.remaining < tighter.remaining:
-                    tighter = standing
+            if self._exposes_headers:
+                status = _status(grant, budget, charge.remaining, charge.closes_in_ms)
+                if tighter is None or status.remaining < tighter.remaining:
+                    tighter = status
         return tighter
 
     def _refuse_while_closed(self, grant: Grant) -> None:
@@ -69,7 +71,7 @@ class ExactRateLimiter:
             self._closed_until_ms.pop(budget, None)
 
     def _refusal(self, grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
-        return RateLimited(_standing(grant, budget, 0, closes_in_ms), is_told=self._tells)
+        return RateLimited(_status(grant, budget, 0, closes_in_ms), exposed=self._exposes_headers)
 
     def _remember(self, budget: Budget, closed_until_ms: int) -> None:
         if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
@@ -83,7 +85,7 @@ class LenientRateLimiter:
     def __init__(self, strict: ExactRateLimiter) -> None:
         self._strict = strict
 
-    async def charge(self, grant: Grant) -> Standing | None:
+    async def charge(self, grant: Grant) -> RateLimitStatus | None:
         """Raises RateLimited."""
         try:
             return await self._strict.charge(grant)
@@ -91,9 +93,9 @@ class LenientRateLimiter:
             return None
 
 
-def _standing(grant: Grant, budget: Budget, remaining: int, closes_in_ms: int) -> Standing:
+def _status(grant: Grant, budget: Budget, remaining: int, closes_in_ms: int) -> RateLimitStatus:
     owner = "app environment" if budget is grant.budgets[-1] else "table"
-    return Standing(owner, budget.limit, remaining, _whole_seconds(closes_in_ms))
+    return RateLimitStatus(owner, budget.limit, remaining, _whole_seconds(closes_in_ms))
 
 
 def _whole_seconds(remaining_ms: int) -> int:

@@ -4,7 +4,7 @@ The holder of the lease makes one purge run through the store for all tables who
 Tables that are deleted meanwhile join the next run. Each step of a run is small, and a pause after it bounds
 the commands per second. The lease keeps the progress of the run, so that the next holder continues it.
 
-At rest nothing is read: the feed of changes announces a new intent (`FeedFollower.on_intent`).
+At rest nothing is read: the feed of changes announces a new intent (`FeedFollower.wake_on_intent`).
 """
 
 import asyncio

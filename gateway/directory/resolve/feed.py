@@ -26,8 +26,11 @@ class FeedFollower:
         self._answered_ms = self._now_ms()
         self.gaps = 0
         """Answers that may have been incomplete."""
-        self.on_intent: Callable[[], None] = lambda: None
-        """Called after an intent was changed, or may have been."""
+        self._wake_reclaimer: Callable[[], None] = lambda: None
+
+    def wake_on_intent(self, wake: Callable[[], None]) -> None:
+        """Calls `wake` from now on after an intent was changed, or may have been."""
+        self._wake_reclaimer = wake
 
     @property
     def silent_seconds(self) -> float:
@@ -48,7 +51,7 @@ class FeedFollower:
             elif (digest := token_digest_in(name)) is not None:
                 self._bindings.invalidate_unknown(digest)
         if not changes.is_complete or any(name.startswith(RECLAIMS) for name in changes.names):
-            self.on_intent()
+            self._wake_reclaimer()
         # Only after the invalidations: a binding must not count as confirmed while its change is unprocessed.
         # As of the begin of the poll: a change during the poll may be missing from the answer.
         self._bindings.feed_confirmed(polled_at_ms, is_complete=changes.is_complete)

@@ -1,0 +1,61 @@
+"""Composes the directory, and makes records of the apps that the configuration file declares."""
+
+from hashlib import sha256
+
+from gateway.composition.shared import Shared, milliseconds
+from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
+from gateway.directory.declared import DeclaredApps, declared_table_id
+from gateway.directory.parts import Defaults, directory_parts
+from gateway.directory.records import AppRecord, TableRecord
+from gateway.domain.model import Environment
+from gateway.observability.directory import watch_directory
+from gateway.replica.reload import Prepared
+
+
+class ConfiguredDirectory:
+    """The parts of the directory, with the declared apps of the current settings."""
+
+    def __init__(self, shared: Shared) -> None:
+        settings = shared.settings
+        self.parts = directory_parts(
+            declared_apps(settings),
+            shared.stores.records,
+            shared.stores.entries,
+            shared.clock,
+            defaults=Defaults(settings.rate_limit.requests_per_minute, settings.directory.max_tables),
+            fresh_ms=milliseconds(settings.directory.cache_ttl_seconds),
+            stale_ms=milliseconds(settings.directory.stale_ttl_seconds),
+        )
+        watch_directory(shared.metrics, self.parts)
+
+    def prepare(self, settings: Settings) -> Prepared:
+        """Builds the declared apps, which may be many."""
+        declared = declared_apps(settings)
+        return Prepared(lambda: self.parts.directory.declare(declared), declared.release)
+
+
+def declared_apps(settings: Settings) -> DeclaredApps:
+    """Returns the declared apps as records. Of a token only its digest is kept."""
+    return DeclaredApps([_app_record(app) for app in settings.apps], settings.rate_limit.requests_per_minute)
+
+
+def _app_record(app: DeclaredAppSettings) -> AppRecord:
+    environment = Environment(app.org, app.app, app.env)
+    return AppRecord(
+        environment=environment,
+        type=app.type,
+        active=app.status == "active",
+        requests_per_minute=app.requests_per_minute,
+        max_tables=app.max_tables,
+        tables=tuple(_table_record(environment, table) for table in app.tables),
+    )
+
+
+def _table_record(environment: Environment, table: DeclaredTable) -> TableRecord:
+    return TableRecord(
+        id=declared_table_id(environment, table.name),
+        name=table.name,
+        token_sha256=table.token_sha256 or sha256((table.token or "").encode()).hexdigest(),
+        token_last_four=None if table.token is None else table.token[-4:],
+        minute_limit=table.minute_limit,
+    )

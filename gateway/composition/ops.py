@@ -1,0 +1,31 @@
+"""Composes the ops plane."""
+
+from gateway.composition.shared import Shared
+from gateway.http.service import Service
+from gateway.observability import catalogue
+from gateway.observability.usage import Usage
+from gateway.opsplane.exposition import Exposition
+from gateway.opsplane.handler import OpsHandler
+from gateway.opsplane.health import Health
+
+
+class OpsPlane:
+    """Probes and metrics."""
+
+    def __init__(self, shared: Shared, usage: Usage) -> None:
+        metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
+        self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.is_draining)
+        self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
+        self.service = Service(self.handler.handle, shared.edge, shared.clock)
+        metrics.watch(catalogue.DRAINING, drain.is_draining)
+        metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
+        metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)
+        metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)
+        # The start of serving, not of the process: it lies between the last scrape of the previous process
+        # and the first scrape of this one, so that `kvs-gateway usage` can tell their counters apart.
+        started_seconds = shared.clock.wall_ms() / 1000
+        metrics.watch(catalogue.START_TIME, lambda: started_seconds)
+
+    def describe_health(self) -> dict[str, object]:
+        """Describes the state of the replica and of its dependencies, with the lead of their clocks."""
+        return {**self.health.describe(), "clock_skew_seconds": self.health.clock_leads()}

@@ -1,0 +1,55 @@
+"""The parts that all planes use: stores, clocks, metrics, and the keys of issuers."""
+
+from msgspec import Struct
+
+from backends.clock import Clock
+from gateway.config.settings import EdgeSettings, Settings
+from gateway.identity.issuers import Issuers
+from gateway.observability import catalogue
+from gateway.observability.metrics import ServiceMetrics
+from gateway.observability.stores import StoreTimes
+from gateway.observability.tracing.opening import Traces, open_tracing
+from gateway.replica.drain import Drain
+from gateway.replica.key_sources import fetch_keys
+from gateway.replica.run import Resource, within_limits
+from gateway.replica.stores import OpenStore, Stores, open_stores
+
+_SCRAPE_SECONDS = 60
+"""The default scrape interval. A new replica is discovered within one, and scraped within the next."""
+
+
+class Shared(Struct, frozen=True):
+    """`edge` is that of the settings, reduced to what the limit of open files allows."""
+
+    settings: Settings
+    edge: EdgeSettings
+    clock: Clock
+    metrics: ServiceMetrics
+    traces: Traces | None
+    stores: Stores
+    drain: Drain
+    issuers: Issuers
+
+
+async def open_shared(
+    settings: Settings, clock: Clock, open_store: OpenStore
+) -> tuple[Shared, list[Resource]]:
+    """Opens the parts that all planes use. The resources among them are closed when the replica ends."""
+    metrics = ServiceMetrics()
+    drain = Drain(
+        settings.shutdown,
+        first_scrape_ms=2 * milliseconds(max(settings.metering.first_sample_seconds, _SCRAPE_SECONDS)),
+        now_ms=clock.monotonic_ms,
+    )
+    traces = open_tracing(settings.tracing, metrics)
+    optional = [] if traces is None else [traces]
+    stores = await open_stores(settings, clock, [StoreTimes(metrics), *optional], open_store)
+    issuers = Issuers(fetch_keys, clock)
+    metrics.watch_labelled(catalogue.ISSUER_KEYS_AGE, issuers.ages_seconds)
+    metrics.watch_all(catalogue.ISSUER_FETCHES, issuers.fetches)
+    shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain, issuers)
+    return shared, [*stores.backends, *optional, issuers]
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
