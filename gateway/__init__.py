@@ -14,7 +14,8 @@ opsplane          probes, metrics, the OpenAPI document
 observability     usage per tenant, service metrics, logs, traces
 http              bytes to request, response to bytes; the only room that knows aiohttp
 config            YAML to typed settings
-app               the composition root: it wires the rooms together; `composition` builds them from settings
+composition       builds the parts of a replica from settings
+app               the composition root: wires these parts together
 replica           the life of a process: listen, reload, drain, end
 cli               the command line
 billing           what tenants used in a period, from the samples that Prometheus keeps

@@ -1,6 +1,6 @@
-"""One line per request: a share of all, and those that somebody has to know of.
+"""The access log: one line for a sampled share of all requests, and for those that need attention.
 
-Failures, and refusals of who calls, are logged whatever the share is, at most so many a second (D49, D149).
+Failures and refused callers are logged whatever the share is, at most `LINES_PER_SECOND` of each (D49, D149).
 """
 
 import logging
@@ -18,27 +18,27 @@ from gateway.sigv4 import stated_access_key_id
 log = logging.getLogger("kvs.access")
 
 LINES_PER_SECOND = 20
-"""Of failures, and as many of refused callers."""
+"""Limit for failures, and separately for refused callers: an attack cannot hide failures."""
 
 _ADMISSION = (BindingInactive.code, UnsupportedAppType.code)
-"""Refused as well, but not for who calls."""
+"""Refusals with 403 that do not concern the identity of the caller."""
 
 _LONGEST_ROLE = 256
 
 _ACCESS_KEY_ID = re.compile(r"[A-Z0-9_]{1,128}")
 UNKNOWN = "unknown"
-"""An access key id that is none by its form, and may be a secret in the wrong place (D198)."""
+"""Replaces a malformed access key id, which may be a secret in the wrong place (D198)."""
 
 
 class AccessLog:
-    """Writes the lines. `share` of all requests are logged, 0 to 1."""
+    """Writes the log lines. `share` is the sampled share of all requests, 0 to 1."""
 
     def __init__(self, share: float) -> None:
         self.share = share
         self._throttle = LogThrottle(LINES_PER_SECOND, seconds=1.0)
 
     def note(self, request: Request, operation: Operation | None, served: Served, seconds: float) -> None:
-        """Log an answered request, if it is to be logged."""
+        """Logs an answered request if it is sampled, failed, or its caller was refused."""
         answer, tenant, caller = served
         is_failure = answer.status >= 500
         is_refused_caller = answer.status in (401, 403) and answer.code not in _ADMISSION
@@ -65,7 +65,7 @@ class AccessLog:
 
 
 def _names(request: Request, caller: Caller | None) -> dict[str, str | None]:
-    """Who it was: what is proved, else what the request states, as far as that has the form of an id."""
+    """Names the caller: the proven identity, else the access key id of the request, if well-formed."""
     if caller is None:
         return {"peer": request.peer, "role": None, "access_key_id": _stated_access_key_id(request)}
     role = caller.role[:_LONGEST_ROLE]

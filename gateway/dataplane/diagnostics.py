@@ -1,6 +1,7 @@
-"""What a refusal tells who has to mend a call: worked out once it is refused, never for a good one (D168).
+"""Explanations of refused calls for the developer who has to correct them (D168).
 
-Nothing of what may be a secret is repeated: no token, no value, no query.
+They are worked out after the refusal, so a good call pays nothing for them. No token, value or query is
+repeated, because each may be a secret.
 """
 
 import json
@@ -19,27 +20,25 @@ _OPERATIONS = [operation.encode() for operation in Operation]
 _LONGEST_NAME = 32
 _ALIKE = 0.7
 _UNSET = frozenset({b"undefined", b"null", b"none", b"nil", b"nan", b"false", b"[object object]"})
-"""What languages write for a variable that is not set, in lower case."""
+"""Spellings of an unset variable in common languages, in lower case."""
 
 
 def explain_path(path: bytes) -> str:
-    """A path that is no route."""
+    """Explains a path that is no route."""
     name = path.rstrip(b"/").rpartition(b"/")[2].lower()
     if name in _OPERATIONS:
         return f"no such path: did you mean /v1/{name.decode()}?"
-    return "no such path: there are /v1/put, /v1/get and /v1/delete"
+    return "no such path: the paths are /v1/put, /v1/get and /v1/delete"
 
 
 def explain_mismatch(call: Call, claim: Claim) -> str:
-    """A signature that is not the one of what arrived: what is seen of it here."""
+    """Explains a signature that does not match the request that arrived."""
     if not claim.declared_hash_holds:
-        return f"body: {len(call.body)} bytes arrived, x-amz-content-sha256 is the hash of others"
+        return f"body: the {len(call.body)} bytes that arrived do not match x-amz-content-sha256"
     headers = call.headers
     host, forwarded = _text(headers[b"host"]), headers.get(b"x-forwarded-host")
     if forwarded is not None and _text(forwarded) != host:
-        return (
-            f"Host: {host} arrived, {_text(forwarded)} was sent: a proxy must keep the Host that was signed"
-        )
+        return f"Host: {host} arrived, the client sent {_text(forwarded)}: proxies must keep the signed Host"
     path, _, query = call.target.partition(b"?")
     target = _text(path) + (" with a query" if query else "")
     return (
@@ -49,7 +48,7 @@ def explain_mismatch(call: Call, claim: Claim) -> str:
 
 
 def explain_token(token: bytes) -> str | None:
-    """A table token that nothing is bound to; None if it looks like one."""
+    """Explains a token without a binding; None if it has the form of a table token."""
     if token.lower() in _UNSET:
         return f'the token is "{token.decode()}": the variable that holds it is not set'
     if token.startswith((b"$", b"{", b"process.env")):
@@ -71,17 +70,17 @@ _TYPES = {
     ord("f"): "false",
     ord("n"): "null",
 }
-_TOO_DEEP = "not JSON that can be read: nested too deeply"
+_TOO_DEEP = "not readable JSON: nested too deeply"
 _any_decoder = msgspec.json.Decoder(Raw)
 
 
 def type_of(sent: bytes) -> str:
-    """What type of JSON was sent."""
+    """Names the JSON type of a value, with its article."""
     return _TYPES.get(sent.lstrip()[0], _NUMBER)
 
 
 def explain_json(body: bytes) -> str:
-    """A body that is no JSON object; bytes are counted from 0. Lone surrogates must have been replaced."""
+    """Explains a body that is no JSON object; bytes are counted from 0. Its lone surrogates are replaced."""
     if not body.strip():
         return "not JSON: the body is empty"
     if body.startswith(b"\xef\xbb\xbf"):
@@ -103,7 +102,7 @@ def explain_json(body: bytes) -> str:
 
 
 def _unreadable(body: bytes, position: int) -> str | None:
-    """What stands where JSON ends, if it is well known from elsewhere."""
+    """Names the token at which JSON breaks off, if another language is known for it."""
     if body[position : position + 1] == b"'":
         return "a single quote"
     word = _NOT_OF_JSON.match(body, position)
@@ -111,22 +110,22 @@ def _unreadable(body: bytes, position: int) -> str | None:
 
 
 def explain_content_type(field: bytes) -> str:
-    """A Content-Type that is not JSON's."""
+    """Explains a Content-Type other than that of JSON."""
     return f"Content-Type: {_text(field) or 'missing'}, allowed: application/json"
 
 
 def name_of(field: bytes) -> str:
-    """A field's value that names something, as it was sent."""
+    """Returns the name in a header field, as sent and cut to a bounded length."""
     return field.decode("latin-1")[:_LONGEST_NAME]
 
 
 def explain_type(field: str, sent: bytes, wanted: str) -> str:
-    """A field of the body that is missing, or of another type than `wanted`."""
+    """Explains a field of the body that is missing or not of the type `wanted`."""
     return f"{field}: missing" if not sent else f"{field}: {type_of(sent)}, not {wanted}"
 
 
 def explain_ttl(sent: bytes, limits: Limits) -> str:
-    """A time to live that is out of range, or no integer."""
+    """Explains a time to live that is out of range or not an integer."""
     if not _INTEGER.fullmatch(sent):
         return f"ttlSeconds: {type_of(sent)}, not written as an integer"
     shown = sent.decode() if len(sent) <= _LONGEST_NAME else f"{len(sent)} digits"
@@ -136,16 +135,16 @@ def explain_ttl(sent: bytes, limits: Limits) -> str:
 
 
 def explain_fields(unknown: Collection[str], known: Collection[str]) -> str:
-    """A warning of fields that nobody reads."""
+    """Warns of fields that the operation does not have."""
     return "; ".join(_explain_field(name, known) for name in unknown)
 
 
 def _explain_field(name: str, known: Collection[str]) -> str:
     if len(name) > _LONGEST_NAME:  # longer ones may be tokens
         return f"unknown field of {len(name)} characters"
-    told = f"unknown field {json.dumps(name)}"
+    warning = f"unknown field {json.dumps(name)}"
     meant = _meant(name.lower(), known)
-    return told if meant is None else f'{told}: did you mean "{meant}"?'
+    return warning if meant is None else f'{warning}: did you mean "{meant}"?'
 
 
 def _meant(name: str, known: Collection[str]) -> str | None:

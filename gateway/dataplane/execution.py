@@ -1,6 +1,6 @@
-"""The last stage: an operation on the table that was granted, under an open meter.
+"""The last stage: executes an operation on the granted table, under an open meter.
 
-Here alone an entry's expiry is judged, so that all stores agree on its last millisecond (D7).
+Expiry is decided here alone, so that all stores agree on the last millisecond of an entry (D7).
 """
 
 from collections.abc import Callable
@@ -31,24 +31,24 @@ from gateway.observability.usage import Usage
 
 
 class MeteredCall(Struct, frozen=True, gc=False):
-    """A granted call with its meter open. The executor takes nothing else, so none goes unmetered (D44)."""
+    """A granted call with an open meter. The executor accepts nothing else, so no call is unmetered (D44)."""
 
     usage: Usage
     grant: Grant
     call: Call
 
     def close(self, answer: Answer) -> None:
-        """Count the call with its outcome."""
+        """Counts the call with its outcome."""
         call = self.call
         self.usage.count(self.grant.labels, call.operation, answer.usage, len(call.body), len(answer.body))
 
 
 OpenMeter = Callable[[Grant, Call], MeteredCall]
-"""Asked for every granted call before anything else is done for it; what it returns has to be closed once."""
+"""Opens the meter of a granted call before anything else is done for it. The meter is closed exactly once."""
 
 
 def meter_of(usage: Usage) -> OpenMeter:
-    """Meters that count in these rows."""
+    """Returns a function that opens meters, which count in `usage`."""
     return partial(MeteredCall, usage)
 
 
@@ -65,7 +65,7 @@ class Executor:
         try:
             match operation:
                 case Get():
-                    return self._judge(await self._entries.get(keyspace, operation.key))
+                    return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Put():
                     await self._entries.put(keyspace, operation.key, self._entry(operation))
                     return Stored()
@@ -81,7 +81,7 @@ class Executor:
         ttl_seconds = put.ttl_seconds
         return Entry(put.value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
 
-    def _judge(self, entry: Entry | None) -> Outcome:
+    def _unless_expired(self, entry: Entry | None) -> Outcome:
         if entry is None or (
             entry.expires_at_ms is not None and entry.expires_at_ms <= self._clock.wall_ms()
         ):

@@ -1,4 +1,4 @@
-"""The data listener: stages 1 and 2 of the contract, then the pipeline; one line of accounting at the end."""
+"""Handler of the data listener: stages 1 and 2 of the contract, the pipeline, then metrics and access log."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
 class DataHandler:
-    """Serves calls. `in_flight` are the tasks that serve one now; `bodies` are those on their way."""
+    """Serves calls. `in_flight` are the tasks that serve one now; `bodies` are slots for arriving bodies."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class DataHandler:
         metrics.watch(REQUESTS_IN_FLIGHT, lambda: len(in_flight))
 
     def count_refusal(self, refusal: Refusal) -> None:
-        """Account for what was refused before it was a request."""
+        """Counts a refusal of bytes that did not become a request."""
         self._metrics.answered(OTHER_OPERATION, refusal.status, refusal.code, 0.0)
 
     async def handle(self, request: Request) -> Response:
-        """Answer one request of the data listener."""
+        """Answers one request of the data listener."""
         started = perf_counter()
         operation = ROUTES.get(request.target) or ROUTES.get(request.path)
         tenant: TenantLabels | None = None
@@ -88,7 +88,7 @@ class DataHandler:
         return Response(answer)
 
     def _route(self, request: Request, operation: Operation | None) -> Operation:
-        """The operation that was asked for, if it can be asked for like this and now."""
+        """Returns the operation of a route, or raises the refusal of stage 1 or 2."""
         self._refuse_overload()
         if operation is None:
             raise NotFound(explain_path(request.path))
@@ -100,7 +100,11 @@ class DataHandler:
         return operation
 
     async def _read_body(self, request: Request) -> bytes:
-        """Bodies that are still arriving have slots of their own, so that slow ones cannot take all (D69)."""
+        """Reads a body that is still arriving.
+
+        Such requests are not counted as in flight: they have slots of their own, so that slow senders cannot
+        use up the capacity for calls (D69). The call counts, and may be refused, once its body is complete.
+        """
         self._reading += 1
         try:
             body = await read_body(request, self._body_bytes, self._settings.body_seconds, self.bodies)
@@ -111,4 +115,4 @@ class DataHandler:
 
     def _refuse_overload(self) -> None:
         if len(self._in_flight) - self._reading > self._settings.max_in_flight:
-            raise Overloaded("this replica serves as many requests as it may")
+            raise Overloaded("this replica serves its maximum of concurrent requests; repeat the request")

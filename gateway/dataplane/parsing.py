@@ -1,7 +1,7 @@
-"""Stage 7: from a body to an operation that is valid by construction.
+"""Stage 7: parses a body into an operation that is valid by construction.
 
-The order of checks is contract: content type, JSON, key, value, TTL. A value is
-never decoded: it is checked to be JSON and kept as the bytes that were sent (D3).
+The order of checks is contract: content type, JSON, key, value, TTL. A value is validated as JSON but never
+decoded: it is stored as the bytes that were sent (D3).
 """
 
 import re
@@ -54,9 +54,9 @@ _text_decoder = msgspec.json.Decoder(str)
 
 
 def parse(call: Call, limits: Limits, notes: ResponseNotes) -> TableOperation:
-    """The operation in the call's body. Raises the first of the five content refusals that applies.
+    """Parses the call's body. Raises the first of the five content refusals that applies.
 
-    Fields that the operation does not have are ignored, with a remark.
+    Fields that the operation does not have are ignored and named in `notes`.
     """
     _check_content_type(call.headers)
     return _PARSERS[call.operation](call.body, limits, notes)
@@ -96,21 +96,21 @@ def _check_content_type(headers: Headers) -> None:
 
 
 def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], notes: ResponseNotes) -> _Fields:
-    """The fields of a good body cost one look; any other is looked at again (D169)."""
+    """Decodes a good body in one pass. Only a body that fails is decoded again to explain it (D169)."""
     try:
         if not body.isascii():
-            body.decode()  # msgspec skips over strings that nobody reads, well-formed or not
+            body.decode()  # msgspec does not validate the UTF-8 of strings that it skips
         return decoder.decode(body)
     except RecursionError:
         raise InvalidJson(explain_json(body)) from None
     except ValueError:
-        return _look_again(body, decoder.type, notes)
+        return _decode_again(body, decoder.type, notes)
 
 
-def _look_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fields:
-    r"""Decode what is refused at first: unknown fields, and `\ud800` without its other half (D5).
+def _decode_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fields:
+    r"""Decodes a body with unknown fields, or with a lone surrogate such as `\ud800` (D5).
 
-    Each such escape is spelt as plain letters for the decoder and as it was sent afterwards.
+    The decoder refuses lone surrogates. Each is replaced by letters before decoding, and restored afterwards.
     """
     spelling = _letters_absent_from(body)
     text = body
@@ -134,7 +134,7 @@ def _look_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fi
 
 
 def _letters_absent_from(body: bytes) -> bytes:
-    """Letters that no sender can foresee: a search among known ones could be made as long as the body."""
+    """Returns letters that no sender can foresee: with known letters a body could force a long search."""
     letters = b"lone" + token_hex(8).encode()
     return letters if letters not in body else _letters_absent_from(body)
 

@@ -1,6 +1,6 @@
-"""The order of policies. Read `serve` from top to bottom: that is the contract (D1).
+"""The order of policies. `Pipeline.serve`, read from top to bottom, is the contract (D1).
 
-Route and body size are checked before, by the handler.
+The handler has checked route and body size before.
 """
 
 import logging
@@ -19,14 +19,14 @@ from gateway.observability.logs import report_exception
 log = logging.getLogger("kvs.pipeline")
 
 _CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
-"""How a call is counted that a shutdown cancelled: its answer is not known here."""
+"""Counts a call that a shutdown has cancelled: its real answer is not known here."""
 
 Served = tuple[Answer, TenantLabels | None, Caller | None]
-"""The answer, the tenant that it is billed to, and who called, as far as a call got."""
+"""The answer, the billed tenant and the caller; None for stages that the call did not reach."""
 
 
 class Pipeline:
-    """From a call to its answer. Never raises: an unhandled exception is 500 and one log line."""
+    """Serves calls. Never raises: an unhandled exception becomes a 500 and one log line."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class Pipeline:
         self._executor = executor
 
     def replace_policies(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
-        """Serve calls under these policies, from the next one on."""
+        """Serves calls under these policies from the next call on."""
         self._signature = signature
         self._table_token = table_token
 
     async def serve(self, call: Call) -> Served:
-        """Apply every policy, and the operation if they admit it."""
+        """Applies every policy in order, then the operation if all admit the call."""
         caller: Caller | None = None
         try:
             caller = self._signature.verify(call)

@@ -1,6 +1,6 @@
-"""Traces of calls: wrappers of the handler and the meter, used where requests are traced.
+"""Tracing of calls: wraps the handler and the meter if tracing is configured.
 
-Without traces both stay what they are, so that no request meets even a branch for them.
+Otherwise both are used unwrapped, so that no request pays even for a branch.
 """
 
 from gateway.dataplane.execution import MeteredCall, OpenMeter
@@ -13,7 +13,7 @@ from gateway.observability.tracing.opening import Traces
 
 
 def trace_handler(inner: Handler, traces: Traces | None) -> Handler:
-    """A handler whose requests may be traced."""
+    """Wraps a handler so that sampled requests are traced."""
     if traces is None:
         return inner
 
@@ -33,7 +33,7 @@ def trace_handler(inner: Handler, traces: Traces | None) -> Handler:
 
 
 def trace_meter(inner: OpenMeter, traces: Traces | None) -> OpenMeter:
-    """A meter that notes in the request's span whose request it is, once that is granted."""
+    """Wraps a meter so that the span of a granted request names its tenant."""
     if traces is None:
         return inner
 

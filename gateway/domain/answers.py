@@ -1,4 +1,4 @@
-"""Answers: outcomes and refusals as JSON, before they are HTTP responses."""
+"""Outcomes and refusals as JSON answers, before they become HTTP responses."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -33,12 +33,12 @@ class Answer(Struct, frozen=True, gc=False):
     content_type: str = "application/json"
 
     def with_fields(self, *fields: tuple[str, str]) -> "Answer":
-        """The same with these behind its own."""
+        """Returns a copy with `fields` appended."""
         return replace(self, fields=(*self.fields, *fields))
 
 
 NOT_STORED = ("Cache-Control", "no-store")
-"""Of every answer that holds data of the control plane, or credentials."""
+"""Belongs to every answer that holds data of the control plane or credentials."""
 
 _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,7 +51,7 @@ _MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOU
 
 
 def render(outcome: Outcome) -> Answer:
-    """The answer to an outcome, which is a success."""
+    """Renders an outcome, which is always a success."""
     match outcome:
         case Found():
             return Answer(200, _found(outcome))
@@ -73,7 +73,7 @@ def _found(entry: Found) -> bytes:
 
 
 def refuse(refusal: Refusal) -> Answer:
-    """The answer to a refusal: its code, its message if it has one, and what explains it."""
+    """Renders a refusal: its code, its message if any, and its detail in a header field."""
     body = {"error": refusal.code}
     fields: list[tuple[str, str]] = []
     if refusal.message is not None:
@@ -91,7 +91,7 @@ def refuse(refusal: Refusal) -> Answer:
 
 
 def add_notes(answer: Answer, notes: ResponseNotes) -> Answer:
-    """The answer with what was noted on the way to it, if anything was."""
+    """Adds the header fields of `notes`, if any."""
     if notes.warning is None and notes.rate_limit is None:
         return answer
     fields = list(answer.fields)
@@ -103,7 +103,7 @@ def add_notes(answer: Answer, notes: ResponseNotes) -> Answer:
 
 
 def _limit_fields(status: RateLimitStatus) -> list[tuple[str, str]]:
-    """`RateLimit` and `RateLimit-Policy`, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
+    """Renders `RateLimit` and `RateLimit-Policy` by draft-ietf-httpapi-ratelimit-headers-10."""
     name = f'"{status.owner}"'
     return [
         ("RateLimit", f"{name};r={status.remaining};t={status.closes_in_seconds}"),
@@ -112,7 +112,7 @@ def _limit_fields(status: RateLimitStatus) -> list[tuple[str, str]]:
 
 
 def _visible(text: str) -> str:
-    """Text for a header field: ASCII without control characters, at most 256 characters (D168)."""
+    """Makes text fit into a header field: visible ASCII, at most 256 characters (D168)."""
     return _INVISIBLE.sub("?", text[:_LONGEST_TEXT]).strip()
 
 
@@ -123,7 +123,7 @@ def _usage(refusal: Refusal) -> UsageOutcome:
 
 
 def iso_instant(wall_ms: int | None) -> str | None:
-    """`2026-11-20T00:00:00.000Z` for milliseconds since 1970; None stays None."""
+    """Formats Unix milliseconds as `2026-11-20T00:00:00.000Z`; None stays None."""
     if wall_ms is None:
         return None
     instant = _UNIX_ZERO + timedelta(milliseconds=wall_ms)

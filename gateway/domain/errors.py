@@ -13,11 +13,10 @@ from gateway.domain.model import Caller, RateLimitStatus
 
 
 class Refusal(Exception):
-    """Base of every client-visible "no". The keywords of a subclass become its attributes.
+    """Base of every refusal. The keywords of a subclass become its attributes.
 
-    `detail` explains it to who has to mend it: which rule, what was sent, what is allowed (D168). That of the
-    class holds where the raiser knows nothing better. `caller` is who was refused, where a signature
-    was right; for the log.
+    `detail` is for the developer: the rule, what was sent, what is allowed (D168). The detail of the class is
+    the default. `caller` is for the log, and known if the signature was valid.
     """
 
     status: ClassVar[int]
@@ -40,18 +39,18 @@ class Refusal(Exception):
 # ---- Not a usable request
 
 class NotFound(Refusal, status=404, code="not_found", detail="no such path"): ...
-class BadRequest(Refusal, status=400, code="bad_request", detail="not a request of HTTP/1.1"): ...
+class BadRequest(Refusal, status=400, code="bad_request", detail="not a valid HTTP/1.1 request"): ...
 class RequestTimeout(
     Refusal, status=408, code="request_timeout", detail="the request did not arrive in time",
 ): ...
 class BodyTooLarge(Refusal, status=413, code="body_too_large"):
-    """`size` tells how long the body is, as far as is known."""
+    """`size` is the length of the body, or the part of it that is known."""
 
     def __init__(self, size: str, max_bytes: int) -> None:
         super().__init__(f"body: {size}, at most {max_bytes}")
 
 class MethodNotAllowed(Refusal, status=405, code="method_not_allowed"):
-    """`allowed` lists the methods that the route has."""
+    """`allowed` lists the methods of the route."""
 
     def __init__(self, method: str, allowed: str) -> None:
         super().__init__(f"method: {method}, allowed: {allowed}")
@@ -61,9 +60,9 @@ class MethodNotAllowed(Refusal, status=405, code="method_not_allowed"):
 # ---- Layer 1: the signature
 
 class SignatureRefusal(Refusal, status=403):
-    """`error_type` is the exception name that AWS clients look for.
+    """Base of the refusals of layer 1. `error_type` is the exception name that AWS clients look for.
 
-    Every one has a message, in the words of AWS, which explains it unless there is a detail.
+    Each has a message in the words of AWS, which is also its detail unless it has one.
     """
 
     error_type: str = "InvalidSignatureException"
@@ -122,7 +121,7 @@ class BindingInactive(
 class UnsupportedAppType(Refusal, status=403, code="unsupported_app_type"): ...
 
 class RateLimited(Refusal, status=429, code="rate_limited"):
-    """`status` is that of the budget that is used up; it is told if it `exposed`."""
+    """`status` is that of the exhausted budget; the response shows it if `exposed`."""
 
     def __init__(self, status: RateLimitStatus, *, exposed: bool) -> None:
         super().__init__(f"limit of the {status.owner}, {status.limit} per minute")
@@ -142,11 +141,11 @@ class InvalidTtl(Refusal, status=400, code="invalid_ttl"): ...
 # ---- The gateway's own failures
 
 class Unavailable(Refusal, status=503, retry_after_seconds=1):
-    """A dependency failed, or this replica cannot serve now; the call may be repeated after a second."""
+    """Base of temporary failures, of a dependency or of this replica. Clients repeat after a second."""
 
 class StorageUnavailable(
     Unavailable, code="storage_unavailable",
-    detail="the store of entries does not answer; a put or delete may have been applied, and can be repeated",
+    detail="the store of entries does not answer; a put or delete may have been applied and can be repeated",
 ): ...
 class AuthUnavailable(
     Unavailable, code="auth_unavailable", detail="the store of tables and tokens does not answer",
@@ -155,13 +154,15 @@ class QuotaUnavailable(
     Unavailable, code="quota_unavailable", detail="the store of rate limits does not answer",
 ): ...
 class Overloaded(
-    Unavailable, code="overloaded", detail="this replica is full",
+    Unavailable, code="overloaded", detail="this replica is at capacity; repeat the request",
 ): ...
-class ShuttingDown(Unavailable, code="shutting_down", detail="this replica ends; another one serves"): ...
+class ShuttingDown(
+    Unavailable, code="shutting_down", detail="this replica is shutting down; repeat the request",
+): ...
 
 
 class InternalError(
     Refusal, status=500, code="internal_error",
-    detail="a fault of the gateway, logged under the x-request-id of this response",
+    detail="internal error, logged under the x-request-id of this response",
 ):
     """An unhandled exception."""

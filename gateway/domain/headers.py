@@ -8,8 +8,8 @@ _NONE: frozenset[bytes] = frozenset()
 class Headers(dict[bytes, bytes]):
     """Values by lower-case name, without surrounding white space.
 
-    Values of a repeated field are joined by commas, as signatures cover them; `repeated` names such fields.
-    `dropped` names those that were sent and are not accepted from their sender.
+    Values of a repeated field are joined by commas, the form that signatures cover; `repeated` names such
+    fields. `dropped` names fields that were sent but are not accepted from their sender.
     """
 
     __slots__ = ("repeated",)
@@ -24,11 +24,11 @@ class Headers(dict[bytes, bytes]):
             self._join(fields)
 
     def __repr__(self) -> str:
-        """Without the values: some of them are secrets."""
+        """Shows names only, because some values are secrets."""
         return f"Headers({sorted(self)})"
 
     def without(self, *names: bytes) -> "Headers":
-        """The same fields, as if the named ones had not been sent."""
+        """Returns the fields without `names`, which become `dropped`."""
         rest = _PartOfHeaders([(name, value) for name, value in self.items() if name not in names])
         rest.repeated = self.repeated.difference(names)
         rest.dropped = self.keys() & names
@@ -43,6 +43,6 @@ class Headers(dict[bytes, bytes]):
 
 
 class _PartOfHeaders(Headers):
-    """Headers that know what was dropped: the many of which nothing is need no room for it."""
+    """Headers with dropped fields. Most requests drop none and should not pay for the attribute."""
 
     __slots__ = ("dropped",)

@@ -9,7 +9,7 @@ from gateway.domain.headers import Headers
 
 
 class Operation(StrEnum):
-    """The three operations of the data plane, by name."""
+    """The operations of the data plane, by name."""
 
     PUT = "put"
     GET = "get"
@@ -17,7 +17,7 @@ class Operation(StrEnum):
 
 
 class UsageOutcome(IntEnum):
-    """How a charged request is billed; the number is its place in a row of counters."""
+    """The billing outcome of a charged request; its number is its index in a row of counters."""
 
     OK = 0
     NOT_FOUND = 1
@@ -27,7 +27,7 @@ class UsageOutcome(IntEnum):
 
     @property
     def label(self) -> str:
-        """The value of the metric's label."""
+        """Value of the label `outcome` of the metrics."""
         return self.name.lower()
 
 
@@ -55,7 +55,7 @@ class Environment(Struct, frozen=True, order=True, cache_hash=True, gc=False):
 class Caller(Struct, frozen=True, gc=False):
     """The principal that signed the call. Session credentials may be bound to one app environment.
 
-    One that a proxy vouches for has no access key.
+    A caller that a trusted proxy has authenticated has no access key.
     """
 
     role: str
@@ -64,14 +64,14 @@ class Caller(Struct, frozen=True, gc=False):
 
 
 class Budget(Struct, frozen=True, cache_hash=True, gc=False):
-    """A counter's name and how many calls it admits per window."""
+    """The name of a counter, and the number of calls that it admits per window."""
 
     bucket: str
     limit: int
 
 
 class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
-    """What usage is billed by."""
+    """The labels of billed usage."""
 
     org: str
     app: str
@@ -80,7 +80,7 @@ class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
 
 
 class Binding(Struct, frozen=True, gc=False):
-    """What a table token resolves to. `budgets` are charged in order: table, then environment (D42)."""
+    """The meaning of a table token. `budgets` are charged in order: table, then app environment (D42)."""
 
     environment: Environment
     app_type: str
@@ -100,7 +100,7 @@ class Grant(Struct, frozen=True, gc=False):
 
 
 class RateLimitStatus(Struct, frozen=True, gc=False):
-    """How a budget stands: the calls that are left in its window, and the time until that closes."""
+    """The calls that a budget has left in its window, and the time until the window closes."""
 
     owner: str
     limit: int
@@ -109,14 +109,14 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
 
 
 class ResponseNotes(Struct, gc=False):
-    """What a call's answer says beside its outcome, whatever that is: noted on the way."""
+    """Header fields that stages add to the answer of a call, whatever its outcome is."""
 
     warning: str | None = None
     rate_limit: RateLimitStatus | None = None
 
 
 class Put(Struct, frozen=True, gc=False):
-    """Store `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
+    """Stores `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
 
     key: str
     value: bytes
@@ -124,19 +124,19 @@ class Put(Struct, frozen=True, gc=False):
 
 
 class Get(Struct, frozen=True, gc=False):
-    """Read the value under `key`."""
+    """Reads the value under `key`."""
 
     key: str
 
 
 class Delete(Struct, frozen=True, gc=False):
-    """Remove the value under `key`, if any."""
+    """Removes the value under `key`, if any."""
 
     key: str
 
 
 class Stored(Struct, frozen=True, gc=False):
-    """A put was acknowledged by the store."""
+    """The store has acknowledged a put."""
 
 
 class Found(Struct, frozen=True, gc=False):
@@ -147,11 +147,11 @@ class Found(Struct, frozen=True, gc=False):
 
 
 class Missing(Struct, frozen=True, gc=False):
-    """No such entry, or one that has expired."""
+    """The entry does not exist or has expired."""
 
 
 class Deleted(Struct, frozen=True, gc=False):
-    """The entry is gone, whether or not it was there."""
+    """The entry is gone, whether or not it existed."""
 
 
 TableOperation = Put | Get | Delete

@@ -1,4 +1,4 @@
-"""The typical mistakes, by what the developer did."""
+"""Typical mistakes of developers, each with the answer that the gateway gives."""
 
 import gzip
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ ARRIVED = "wrong secret, or the request was changed after it was signed: "
 
 @dataclass(frozen=True)
 class Mistake:
-    """A call, which is good but for what is given, and its answer. `late_*` replace what was signed."""
+    """A call that is good except for the given parts, and its answer. `late_*` replace signed parts."""
 
     status: int
     code: str | None
@@ -42,12 +42,12 @@ def no_path(path: str, detail: str) -> Mistake:
 
 
 def unsigned(code: str, detail: str, **options: Any) -> Mistake:
-    """Refused by layer 1."""
+    """A call that layer 1 refuses."""
     return Mistake(403, code, detail, **options)
 
 
-def untold(token: str | None, detail: str) -> Mistake:
-    """A token that is none."""
+def bad_token(token: str | None, detail: str) -> Mistake:
+    """A missing or invalid table token."""
     return Mistake(401, "invalid_token" if token else "missing_token", detail, token=token)
 
 
@@ -66,9 +66,9 @@ PATHS = {
     "no version": no_path("/delete", "did you mean /v1/delete?"),
     "upper case": no_path("/v1/PUT", "did you mean /v1/put?"),
     "two slashes": no_path("//v1/put", "did you mean /v1/put?"),
-    "another verb": no_path("/v1/set", "there are /v1/put, /v1/get and /v1/delete"),
-    "the bare address": no_path("/", "there are /v1/put, /v1/get and /v1/delete"),
-    "a key in the path": no_path("/v1/get/user:1", "there are /v1/put, /v1/get and /v1/delete"),
+    "another verb": no_path("/v1/set", "the paths are /v1/put, /v1/get and /v1/delete"),
+    "the bare address": no_path("/", "the paths are /v1/put, /v1/get and /v1/delete"),
+    "a key in the path": no_path("/v1/get/user:1", "the paths are /v1/put, /v1/get and /v1/delete"),
     "GET": Mistake(405, "method_not_allowed", "method: GET, allowed: POST", method="GET"),
     "DELETE": Mistake(405, "method_not_allowed", "method: DELETE, allowed: POST", method="DELETE"),
     "a large body": Mistake(
@@ -205,14 +205,14 @@ SIGNATURES = {
         f"{ARRIVED}Host gateway.internal:8080, path /v1/put and a body of 24 bytes arrived",
         late_headers={"Host": "gateway.internal:8080"},
     ),
-    "a Host that a proxy rewrote and tells": unsigned(
+    "a Host that a proxy rewrote and forwards": unsigned(
         "signature_mismatch",
-        "Host: 10.0.0.7:8080 arrived, kvs.example.com was sent: a proxy must keep the Host that was signed",
+        "Host: 10.0.0.7:8080 arrived, the client sent kvs.example.com: proxies must keep the signed Host",
         late_headers={"Host": "10.0.0.7:8080", "X-Forwarded-Host": "kvs.example.com"},
     ),
     "a body that is not the one hashed": unsigned(
         "signature_mismatch",
-        "body: 24 bytes arrived, x-amz-content-sha256 is the hash of others",
+        "body: the 24 bytes that arrived do not match x-amz-content-sha256",
         signer={"extra": {"X-Amz-Content-SHA256": "0" * 64}},
     ),
     "a Host that is not public": unsigned(
@@ -227,29 +227,33 @@ SIGNATURES = {
     ),
     "credentials of another environment": unsigned(
         "caller_not_approved",
-        "credentials: for acme/shop/staging, the table is of another environment",
+        "credentials: issued for acme/shop/staging, the table belongs to another app environment",
         session={"org": "acme", "app": "shop", "env": "staging"},
     ),
 }
 
 TOKENS = {
-    "no token": untold(None, "X-KVS-Authorization: missing, it carries Bearer and the token of the table"),
-    "an undefined token": untold(
+    "no token": bad_token(None, "X-KVS-Authorization: missing, send Bearer and the table token"),
+    "an undefined token": bad_token(
         "Bearer undefined", 'the token is "undefined": the variable that holds it is not set'
     ),
-    "None for a token": untold("Bearer None", 'the token is "None": the variable that holds it is not set'),
-    "an empty token": untold("Bearer ", "the token is empty: is the variable set that holds it?"),
-    "a variable's name": untold(
+    "None for a token": bad_token(
+        "Bearer None", 'the token is "None": the variable that holds it is not set'
+    ),
+    "an empty token": bad_token("Bearer ", "the token is empty: set the variable that holds it"),
+    "a variable's name": bad_token(
         "Bearer $SERVICE_KVS_TOKEN_SESSIONS", "the token is the name of a variable, not its value"
     ),
-    "no Bearer": untold(TABLE_TOKEN, "X-KVS-Authorization: it begins with Bearer and a blank"),
-    "Basic": untold(f"Basic {TABLE_TOKEN}", "X-KVS-Authorization: it begins with Bearer and a blank"),
-    "Bearer twice": untold(f"Bearer Bearer {TABLE_TOKEN}", "X-KVS-Authorization: Bearer is written twice"),
-    "a mistyped token": untold(f"Bearer {UNKNOWN_TOKEN[:-1]}x", NO_TOKEN),
-    "a token that is cut": untold(f"Bearer {UNKNOWN_TOKEN[:-1]}", NO_TOKEN),
-    "a rotated token": untold(f"Bearer {UNKNOWN_TOKEN}", NO_TOKEN),
-    "a token in quotes": untold(f'Bearer "{UNKNOWN_TOKEN}"', "not a table token: it begins with kvs_"),
-    "a control token": untold("Bearer test-control-token", "not a table token: it begins with kvs_"),
+    "no Bearer": bad_token(TABLE_TOKEN, "X-KVS-Authorization: must be Bearer, a space and the table token"),
+    "Basic": bad_token(
+        f"Basic {TABLE_TOKEN}", "X-KVS-Authorization: must be Bearer, a space and the table token"
+    ),
+    "Bearer twice": bad_token(f"Bearer Bearer {TABLE_TOKEN}", "X-KVS-Authorization: Bearer is written twice"),
+    "a mistyped token": bad_token(f"Bearer {UNKNOWN_TOKEN[:-1]}x", NO_TOKEN),
+    "a token that is cut": bad_token(f"Bearer {UNKNOWN_TOKEN[:-1]}", NO_TOKEN),
+    "a rotated token": bad_token(f"Bearer {UNKNOWN_TOKEN}", NO_TOKEN),
+    "a token in quotes": bad_token(f'Bearer "{UNKNOWN_TOKEN}"', "not a table token: it begins with kvs_"),
+    "a control token": bad_token("Bearer test-control-token", "not a table token: it begins with kvs_"),
     "a suspended app": Mistake(
         403,
         "binding_inactive",

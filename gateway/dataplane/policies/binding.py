@@ -1,4 +1,4 @@
-"""Layer 2: which table."""
+"""Layer 2: the table token, and admission of its caller."""
 
 from typing import Protocol
 
@@ -19,15 +19,15 @@ _AUTHORIZATION = b"authorization"
 
 
 class Bindings(Protocol):
-    """What tokens stand for."""
+    """Lookup of table tokens."""
 
     async def resolve(self, token: bytes, caller: str) -> Binding | None:
-        """The binding of a token that a role sent, or None if there is none. Raises AuthUnavailable."""
+        """Returns the binding of a token, or None. `caller` is the role. Raises AuthUnavailable."""
         ...
 
 
 class TableTokenPolicy:
-    """The binding of the bearer token in one of `headers`: the first that was sent counts."""
+    """Finds the binding of the bearer token. Of `headers` the first that was sent counts."""
 
     def __init__(self, bindings: Bindings, headers: tuple[bytes, ...] = (TOKEN_HEADER,)) -> None:
         self._bindings = bindings
@@ -35,7 +35,7 @@ class TableTokenPolicy:
 
     @classmethod
     def for_development(cls, bindings: Bindings) -> "TableTokenPolicy":
-        """Without layer 1, `Authorization` is free to carry the token, too."""
+        """Accepts the token in `Authorization` as well, which no signature needs then."""
         return cls(bindings, (TOKEN_HEADER, _AUTHORIZATION))
 
     async def bind(self, call: Call, caller: Caller) -> Binding:
@@ -55,11 +55,11 @@ class TableTokenPolicy:
                 if name in headers.repeated:
                     raise InvalidToken("X-KVS-Authorization: sent more than once")
                 if scheme.lower() != b"bearer":
-                    raise InvalidToken("X-KVS-Authorization: it begins with Bearer and a blank")
+                    raise InvalidToken("X-KVS-Authorization: must be Bearer, a space and the table token")
                 if not token:
-                    raise InvalidToken("the token is empty: is the variable set that holds it?")
+                    raise InvalidToken("the token is empty: set the variable that holds it")
                 return token
-        raise MissingToken("X-KVS-Authorization: missing, it carries Bearer and the token of the table")
+        raise MissingToken("X-KVS-Authorization: missing, send Bearer and the table token")
 
 
 def admit(caller: Caller, binding: Binding) -> Grant:
@@ -69,5 +69,7 @@ def admit(caller: Caller, binding: Binding) -> Grant:
     if binding.app_type not in SUPPORTED_APP_TYPES:
         raise UnsupportedAppType(unserved_type(binding.app_type))
     if caller.environment is not None and caller.environment != binding.environment:
-        raise CallerNotApproved(f"credentials: for {caller.environment}, the table is of another environment")
+        raise CallerNotApproved(
+            f"credentials: issued for {caller.environment}, the table belongs to another app environment"
+        )
     return Grant(binding.keyspace, binding.budgets, binding.labels)

@@ -1,4 +1,4 @@
-"""Layer 1: who calls. The rules are in `gateway.sigv4`."""
+"""Layer 1: authenticates the caller, by the rules of `gateway.sigv4` or a trusted proxy."""
 
 from typing import Protocol
 
@@ -15,15 +15,15 @@ from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
 
 class CallerPolicy(Protocol):
-    """Finds out who calls."""
+    """Authentication of calls."""
 
     def verify(self, call: Call) -> Caller:
-        """The approved caller. Raises a SignatureRefusal."""
+        """Returns the approved caller. Raises a SignatureRefusal."""
         ...
 
 
 class SignaturePolicy:
-    """The caller's role, proved by signature or by a trusted proxy, and approved."""
+    """Requires a role that a signature or a trusted proxy proves, and that is approved."""
 
     def __init__(
         self,
@@ -65,14 +65,13 @@ class SignaturePolicy:
         credentials = self._keyring.find(claim.access_key_id, claim.session_token)
         try:
             self._keys.prove(claim, credentials.secret)
-        except SignatureMismatch as refusal:
-            refusal.detail = explain_mismatch(call, claim)
-            raise
+        except SignatureMismatch:
+            raise SignatureMismatch(detail=explain_mismatch(call, claim)) from None
         return credentials.caller
 
 
 class Unsigned:
-    """`signature.mode: off`: for development on a loopback address."""
+    """Accepts every call: `signature.mode: off`, for development on a loopback address."""
 
-    def verify(self, call: Call) -> Caller:  # noqa: ARG002 - nothing is asked of it
+    def verify(self, call: Call) -> Caller:  # noqa: ARG002 - the call needs no proof
         return Caller("anyone")

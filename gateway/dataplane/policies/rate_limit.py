@@ -1,7 +1,7 @@
 """The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
 
-A window's count only rises, so "over the limit" holds until it closes and is
-remembered here; "allowed" never is (D43). The store is asked once per decision.
+A window's count only rises, so a refusal holds until the window closes: refusals are cached here, without a
+call of the store. An admission is never cached, because other replicas charge the same window (D43).
 """
 
 from collections.abc import Callable
@@ -13,21 +13,24 @@ from gateway.domain.errors import QuotaUnavailable, RateLimited
 from gateway.domain.model import Budget, Grant, RateLimitStatus
 from gateway.domain.rules import WINDOW_MS
 
-_REMEMBERED_VERDICTS = 10_000
+_CACHED_REFUSALS = 10_000
 
 
 class RateLimiter(Protocol):
-    """Decides whether a grant may be used once more in this window."""
+    """Admission of one more call of a grant in the current window."""
 
     async def charge(self, grant: Grant) -> RateLimitStatus | None:
-        """How the tighter budget stands, if that is told. Raises RateLimited or QuotaUnavailable."""
+        """Charges one call. Returns the status of the tighter budget if it is exposed to clients.
+
+        Raises RateLimited or QuotaUnavailable.
+        """
         ...
 
 
 class ExactRateLimiter:
     """Charges a grant's budgets in order (D42). `now_ms` is monotonic.
 
-    If it `tells`, it says how the budget stands of which fewer calls are left (D170).
+    With `exposes_headers`, clients get the status of the budget that has fewer calls left (D170).
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class ExactRateLimiter:
         self._closed_until_ms: dict[Budget, int] = {}
 
     async def charge(self, grant: Grant) -> RateLimitStatus | None:
-        """Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
+        """Charges one call. Raises RateLimited with the seconds to the window's end, or QuotaUnavailable."""
         tighter: RateLimitStatus | None = None
         if self._closed_until_ms:
             self._refuse_while_closed(grant)
@@ -50,7 +53,7 @@ class ExactRateLimiter:
             except BackendError as error:
                 raise QuotaUnavailable from error
             if not charge.admitted:
-                self._remember(budget, asked_at_ms + charge.closes_in_ms)
+                self._cache_refusal(budget, asked_at_ms + charge.closes_in_ms)
                 raise self._refusal(grant, budget, charge.closes_in_ms)
             if self._exposes_headers:
                 status = _status(grant, budget, charge.remaining, charge.closes_in_ms)
@@ -59,7 +62,10 @@ class ExactRateLimiter:
         return tighter
 
     def _refuse_while_closed(self, grant: Grant) -> None:
-        """All are asked for before any is charged: a flood over the last budget must not spend the first."""
+        """Refuses by the cached refusals of all budgets before any is charged.
+
+        Otherwise calls over the limit of the app environment would go on to use up the limit of the table.
+        """
         closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in grant.budgets)
         if not closed_until_ms:
             return
@@ -73,20 +79,20 @@ class ExactRateLimiter:
     def _refusal(self, grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
         return RateLimited(_status(grant, budget, 0, closes_in_ms), exposed=self._exposes_headers)
 
-    def _remember(self, budget: Budget, closed_until_ms: int) -> None:
-        if len(self._closed_until_ms) >= _REMEMBERED_VERDICTS:
+    def _cache_refusal(self, budget: Budget, closed_until_ms: int) -> None:
+        if len(self._closed_until_ms) >= _CACHED_REFUSALS:
             del self._closed_until_ms[next(iter(self._closed_until_ms))]
         self._closed_until_ms[budget] = closed_until_ms
 
 
 class LenientRateLimiter:
-    """`on_failure: allow`: where counters and data live apart, a dead counter need not stop the data."""
+    """Admits calls while the counters fail: `on_failure: allow`, for counters in a store of their own."""
 
     def __init__(self, strict: ExactRateLimiter) -> None:
         self._strict = strict
 
     async def charge(self, grant: Grant) -> RateLimitStatus | None:
-        """Raises RateLimited."""
+        """Charges one call. Raises RateLimited."""
         try:
             return await self._strict.charge(grant)
         except QuotaUnavailable:
