@@ -1,9 +1,8 @@
-"""What the items of the feed in DynamoDB say, and the positions of those who read it.
+"""Items of the change feed in DynamoDB, and the positions of its readers.
 
-A position is the last number that was counted when the feed was read, and the numbers up to it that were
-missing. One that stays missing is in doubt after a while: its change may have been made and its announcement
-lost, so the feed is incomplete once. It is asked for further on, until no request that was signed for it can
-be accepted any more.
+A position holds the counter at the time of the read, and the numbers up to it that had no announcement. A
+number that stays missing becomes doubtful: its change may have been made and its announcement lost, so one
+answer is incomplete. The reader keeps asking for it until no request signed for it can be accepted any more.
 """
 
 from collections.abc import Iterable
@@ -14,10 +13,10 @@ from backends.dynamodb.items import Number, QueryOutput, Text, change_counter_ke
 from backends.errors import CorruptEntry
 
 DOUBTED_AFTER_MS = 3_000
-"""A call of DynamoDB takes two seconds at most, so its changer has gone."""
+"""A call of DynamoDB takes two seconds at most, so the writer of the number has given up by then."""
 
 GIVEN_UP_AFTER_MS = 600_000
-"""DynamoDB accepts a signature for five minutes; the signer's clock may be as wrong."""
+"""DynamoDB accepts a signature for five minutes, and the signer's clock may be wrong by as much."""
 
 _DIGITS = 20
 _COUNTER = change_counter_key()["sk"]["S"]
@@ -25,7 +24,7 @@ _NOTHING = Raw(b"null")
 
 
 class FeedItem(Struct, frozen=True):
-    """An announcement, the counter, or what somebody else wrote in their place."""
+    """An announcement, the counter, or a foreign item in their place."""
 
     sort_key: Text = field(name="sk")
     announced: Raw = field(name="m", default=_NOTHING)
@@ -33,13 +32,13 @@ class FeedItem(Struct, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """Of an announcement; None for all else."""
+        """Number of an announcement; None for any other item."""
         text = self.sort_key.value
         return int(text) if len(text) == _DIGITS and text.isascii() and text.isdecimal() else None
 
     @property
     def name(self) -> str | None:
-        """Of the record that was changed; None if it cannot be understood."""
+        """Name of the changed record; None if it cannot be decoded."""
         try:
             return decode(self.announced, Text).value
         except CorruptEntry:
@@ -47,7 +46,7 @@ class FeedItem(Struct, frozen=True):
 
     @property
     def count(self) -> int | None:
-        """The last number that was given, if this is the counter and can be understood."""
+        """Last number given, if this is the counter and can be decoded."""
         try:
             return int(decode(self.counted, Number))
         except CorruptEntry:
@@ -55,10 +54,10 @@ class FeedItem(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """What was read: names by number (None: cannot be understood), the count, and what is none of the feed.
+    """One read of the feed: names by number (None: undecodable), the counter, and foreign items.
 
-    A number above `counted` was given after the counter was read, or never: its turn comes, or does not.
-    `counted` is None if that cannot be known.
+    Numbers above `counted` are left out: they were given after the counter was read, or never. `counted` is
+    None if the counter could not be read.
     """
 
     names: dict[int, str | None]
@@ -67,7 +66,7 @@ class Page(Struct, frozen=True):
 
 
 def page_of(output: QueryOutput[FeedItem]) -> Page:
-    """A page that ends before the counter does not know what was counted."""
+    """Builds a page. A query that ends before the counter leaves `counted` unknown."""
     counter = next((item for item in output.items if item.sort_key.value == _COUNTER), None)
     counted = counter.count if counter is not None else None if bytes(output.last) else 0
     found = [(item, item.number) for item in output.items if item is not counter]
@@ -77,14 +76,14 @@ def page_of(output: QueryOutput[FeedItem]) -> Page:
 
 
 class Position(Struct, frozen=True):
-    """`missing`: numbers, and since when they are; `read_ms`: when that was looked at, if there are any."""
+    """A reader's position: `missing` numbers and since when, and `read_ms`, the time of the last check."""
 
     last: int = 0
     missing: dict[int, int] = field(default_factory=dict)
     read_ms: int = 0
 
     def behind(self, numbers: Iterable[int], counted: int, now_ms: int) -> "Position":
-        """The position once these numbers were read, too, of all that were counted."""
+        """Returns the position after a read of these numbers, out of all `counted`."""
         there = set(numbers)
         since = self.missing | dict.fromkeys(range(self.last + 1, counted + 1), now_ms)
         missing = {
@@ -95,14 +94,14 @@ class Position(Struct, frozen=True):
         return Position(counted, missing, now_ms)
 
     def brings_doubt(self, numbers: Iterable[int], now_ms: int) -> bool:
-        """Whether one that is missing here, and none of `numbers`, has come to be in doubt by now."""
+        """Returns True if a number that is still missing became doubtful since the last check."""
         there = set(numbers)
         doubted = (each + DOUBTED_AFTER_MS for number, each in self.missing.items() if number not in there)
         return any(self.read_ms < doubted_ms <= now_ms for doubted_ms in doubted)
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """What `str` gave."""
+        """Parses the text form of a position."""
         last, *rest = text.split()
         if not rest:
             return cls(int(last))

@@ -1,4 +1,4 @@
-"""The store on DynamoDB: what the settings choose, put together."""
+"""The store on DynamoDB, wired from its settings."""
 
 import asyncio
 import logging
@@ -30,12 +30,12 @@ _FIRST_CHECK_SECONDS = 2.0
 
 
 def endpoint_of(region: str) -> str:
-    """Where DynamoDB is in a region; those of China have a domain of their own."""
+    """Returns DynamoDB's endpoint in a region; regions in China have a different domain."""
     return f"https://dynamodb.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
 
 
 class DynamoBackend:
-    """Any number of replicas may open the same one. The table is prepared in the background."""
+    """One DynamoDB table, shared by any number of replicas and prepared in the background."""
 
     name = "dynamodb"
     warnings: Mapping[StoreWarning, bool] = {}
@@ -63,7 +63,7 @@ class DynamoBackend:
         return self._time.lead_seconds()
 
     async def ping(self) -> None:
-        """Half a read unit, once the table was found to be as it should."""
+        """Reads one item, for half a read unit, once the table is verified."""
         if not self._checked.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FIRST_CHECK_SECONDS):
@@ -81,7 +81,7 @@ class DynamoBackend:
             raise
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """Credentials are none of the settings: they are found, and refreshed, as AWS SDKs do."""
+        """Accepts equal settings only. Credentials are not settings: AWS sources refresh them."""
         return settings == self._settings
 
     async def close(self) -> None:
@@ -90,7 +90,7 @@ class DynamoBackend:
         await self._transport.close()
 
     async def _prepare(self) -> None:
-        """Again until it succeeds, so that what an operator corrects takes effect without a restart."""
+        """Prepares the table. Repeated until it succeeds, so that an operator's fix needs no restart."""
         await prepare_table(self._settings, self._endpoint, self._credentials)
         self._fault, self._logged_reason = None, ""
         self._checked.set()

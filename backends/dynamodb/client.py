@@ -1,4 +1,4 @@
-"""A call of DynamoDB: signed, within deadlines, repeated where that is safe and can be afforded (D105)."""
+"""Calls of DynamoDB: signed, within deadlines, retried where that is safe and within the budget (D105)."""
 
 import asyncio
 import random
@@ -41,7 +41,7 @@ MAX_IN_FLIGHT = 1000
 
 
 class Client:
-    """Calls of one table's region."""
+    """Client for the region of one table."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Client:
         self._in_flight = 0
 
     async def call(self, action: Action, request: dict[str, Any]) -> bytes:
-        """The body of the reply. Raises BackendError, or ConditionFailed."""
+        """Returns the body of the reply. Raises BackendError or ConditionFailed."""
         self._breaker.admit()
         if self._in_flight >= MAX_IN_FLIGHT:
             raise BackendUnavailable("too many calls in flight")
@@ -75,11 +75,11 @@ class Client:
         raise result.error
 
     async def _attempts(self, action: Action, body: bytes) -> bytes | Failure:
-        """The first good reply, or the last failure.
+        """Returns the first good reply, or the last failure.
 
-        Between attempts: exponential backoff with full jitter, so that calls that were throttled together do
-        not come back together. An attempt has a deadline of its own, because a reply that has taken 500 ms is
-        most likely lost, while another attempt may reach a healthy host.
+        Attempts are separated by exponential backoff with full jitter, so that calls throttled together do
+        not return together. Each attempt has its own deadline: a reply that has taken 500 ms is most likely
+        lost, while another attempt may reach a healthy host.
         """
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + CALL_SECONDS
@@ -95,7 +95,7 @@ class Client:
             longest_pause = min(2 * longest_pause, LONGEST_PAUSE_SECONDS)
 
     async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Failure:
-        """One attempt. Raises ConditionFailed."""
+        """Makes one attempt. Raises ConditionFailed."""
         credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):
@@ -105,13 +105,13 @@ class Client:
         except TimeoutError:
             return self._failed(unanswered("DynamoDB did not answer in time"))
         except NotReached:
-            return self._failed(Failure(Cause.UNREACHED, BackendUnavailable("DynamoDB cannot be reached")))
+            return self._failed(Failure(Cause.UNREACHED, BackendUnavailable("cannot connect to DynamoDB")))
         except ConnectionBroken:
             return self._failed(unanswered("the connection to DynamoDB was lost"))
         except TooLarge:
-            return self._failed(unanswered("a response of DynamoDB is larger than any of its own"))
+            return self._failed(unanswered("a response is larger than any that DynamoDB sends"))
         if reply.crc32 is not None and reply.crc32 != str(crc32(reply.body)):
-            return self._failed(unanswered("a response of DynamoDB was damaged on its way"))
+            return self._failed(unanswered("the checksum of a DynamoDB response is wrong"))
         if reply.status != 200:
             return self._judge(reply, credentials)
         if not is_dynamodb_output(reply.body):

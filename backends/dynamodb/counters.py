@@ -1,4 +1,4 @@
-"""Window counters in DynamoDB, by conditional updates (D104, D140)."""
+"""Window counters in DynamoDB, by conditional updates (D140)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ from backends.interface import Charge
 
 _MOST_RACES = 8
 _KEPT_MS = 3_600_000
-"""How long DynamoDB keeps a closed window at the least, so that a clock that is off loses no open one."""
+"""Shortest time that DynamoDB keeps a closed window, so that a wrong clock loses no open one."""
 
 
 class _Window(Struct, frozen=True):
@@ -30,23 +30,23 @@ class _Window(Struct, frozen=True):
 
 
 class DynamoWindowCounter:
-    """A `WindowCounter`: one write per decision, one more for the charge that opens a window (D104).
+    """A `WindowCounter`: one write per decision, one more for the charge that opens a window.
 
     Exact over all replicas, because every change is one conditional write of one item:
 
-    charge   `n + 1` on condition that the window is open and has room. If not, DynamoDB returns the item as
-             it is, which says whether the charge is refused or a window has to be opened.
-    open     `n = 1` with a new end, on condition that the item is still the closed window that was seen. Of
-             replicas that race for it one wins, with its own charge counted; the others fail the condition
-             and charge the window that the winner opened.
+    charge   `n + 1` on condition that the window is open and has room. If not, DynamoDB returns the current
+             item, which shows whether the charge is refused or a window must be opened.
+    open     `n = 1` with a new end, on condition that the item is still the closed window that was read. Of
+             racing replicas one wins, with its own charge counted; the others fail the condition and charge
+             the winner's window.
 
-    A charge whose response is lost is not repeated, and may have been counted: it counts one too many at the
-    most, and never admits one too many.
+    A charge whose response is lost is not repeated. It may have been counted, so a window may count one
+    charge too many; it never admits one too many.
 
-    `now_ms` is DynamoDB's time as this replica knows it, since a condition cannot ask for it; it raises
-    BackendUnavailable while it is not known. By as much as replicas differ in it they open and close windows
-    early or late. A window that ends more than two windows ahead was opened by a clock that was far off; it
-    counts as closed, or it would refuse its tenant until then.
+    `now_ms` is this replica's estimate of DynamoDB's time, because a condition cannot use the server's clock;
+    it raises BackendUnavailable while the time is unknown. Windows open and close early or late by the
+    difference between replicas' estimates. A window that ends more than two windows ahead was opened by a
+    wrong clock; it counts as closed, else it would refuse its tenant until then.
     """
 
     def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
@@ -68,7 +68,7 @@ class DynamoWindowCounter:
         raise BackendUnavailable("the window keeps changing")
 
     async def _count(self, bucket: str, limit: int, now_ms: int, window_ms: int) -> Charge | _Window | None:
-        """The charge, if the window is open and has room; else the window as it is, or None."""
+        """Charges an open window that has room; else returns the current window, or None if there is none."""
         request = self._update(
             bucket,
             "SET n = n + :one",
@@ -88,7 +88,7 @@ class DynamoWindowCounter:
         return _charge(window, limit, now_ms, window_ms, admitted=True)
 
     async def _open(self, bucket: str, closed: _Window | None, closes_at_ms: int) -> bool:
-        """Open a window with its first charge, unless another replica was first."""
+        """Opens a window with its first charge; returns False if another replica was first."""
         values = {
             ":one": number(1),
             ":closes": number(closes_at_ms),
@@ -124,6 +124,6 @@ def _is_open(window: _Window, now_ms: int, window_ms: int) -> bool:
 
 
 def _charge(window: _Window, limit: int, now_ms: int, window_ms: int, *, admitted: bool) -> Charge:
-    """The end is as another replica's clock saw it; no window is longer than `window_ms` by ours."""
+    """Builds the verdict. Another replica's clock set the end, so it is clamped to `window_ms` on ours."""
     closes_in_ms = max(1, min(int(window.closes_at_ms) - now_ms, window_ms))
     return Charge(admitted, closes_in_ms, max(limit - int(window.charges), 0))

@@ -1,6 +1,7 @@
-"""AWS credentials, from where aiobotocore finds them: environment, files, IRSA, EKS Pod Identity, instance.
+"""AWS credentials from the sources of aiobotocore: environment, files, IRSA, EKS Pod Identity, instance.
 
-They are refreshed in the background, so that no call waits for it (D108).
+They are refreshed in the background, so that no call waits for a refresh. When DynamoDB refuses them as
+expired or unknown, they are looked up again immediately, at most once a second.
 """
 
 import asyncio
@@ -18,13 +19,13 @@ from backends.errors import BackendUnavailable
 log = logging.getLogger("kvs.dynamodb")
 
 REFRESH_SECONDS = 20.0
-"""aiobotocore refreshes from 15 minutes before the end on: many refreshes, even if some fail."""
+"""aiobotocore renews from 15 minutes before the expiry: time for many attempts, even if some fail."""
 
 COOLDOWN_SECONDS = 1.0
-"""Between two refreshes at the least; after one that failed, or while none were found, also at the most."""
+"""Shortest time between two refreshes, and the exact time after a failed one."""
 
 TIMEOUT_SECONDS = 15.0
-"""Of a refresh. An instance's metadata service takes a few; for other sources AWS SDKs would wait minutes."""
+"""Deadline of a refresh. Instance metadata takes seconds; for other sources SDKs wait minutes."""
 
 
 @cache
@@ -33,14 +34,14 @@ def _loader() -> Loader:
 
 
 def new_session() -> AioSession:
-    """One that reads all files anew, but for botocore's own about services, which would block the loop."""
+    """Creates a session that reads files again, but not botocore's service models: they block the loop."""
     session = AioSession()
     session.register_component("data_loader", _loader())
     return session
 
 
 class FreshCredentials:
-    """The credentials that sign calls now."""
+    """Current signing credentials, refreshed in the background."""
 
     def __init__(self) -> None:
         self._source: AioCredentials | None = None
@@ -53,7 +54,7 @@ class FreshCredentials:
         )
 
     async def current(self, due: float) -> AwsCredentials:
-        """Those found last. Raises BackendUnavailable if there are none when the loop's time is `due`."""
+        """Returns the latest credentials. Raises BackendUnavailable if there are none by loop time `due`."""
         if not self._decided.is_set():
             try:
                 async with asyncio.timeout_at(due):
@@ -61,20 +62,20 @@ class FreshCredentials:
             except TimeoutError:
                 raise BackendUnavailable("AWS credentials are still being looked for") from None
         if self._current is None:
-            raise BackendUnavailable("no AWS credentials can be found")
+            raise BackendUnavailable("no AWS credentials found")
         return self._current
 
     def invalidate(self, credentials: AwsCredentials) -> None:
-        """DynamoDB refuses them: they have expired early or were deleted, so look for others at once.
+        """Looks for other credentials immediately, because DynamoDB refuses these: expired early, or deleted.
 
-        Of many calls that were refused with the same credentials only the first has this effect.
+        Of many calls refused with the same credentials only the first one triggers it.
         """
         if credentials is self._current:
             self._source_is_stale = True
             self._refresher.wake()
 
     async def close(self) -> None:
-        """Stop refreshing; may be repeated."""
+        """Stops refreshing; idempotent."""
         await self._refresher.close()
 
     async def _refresh(self) -> None:
@@ -85,7 +86,7 @@ class FreshCredentials:
         self._set_fault("")
 
     def _on_failed_refresh(self, error: Exception) -> None:
-        """The last ones go on in use: they may still be accepted."""
+        """Keeps the last credentials in use: they may still be accepted."""
         self._source_is_stale = True
         self._set_fault(type(error).__name__)
 
@@ -114,7 +115,7 @@ class FreshCredentials:
 
 
 def _clean(part: str) -> str:
-    """Without the newline that files have at their end. Raises ValueError for what no header can hold."""
+    """Strips a file's trailing newline. Raises ValueError for characters that no header can carry."""
     part = part.strip()
     if not (part.isascii() and part.isprintable()):
         raise ValueError

@@ -1,4 +1,4 @@
-"""Entries in DynamoDB: one item each."""
+"""Entries in DynamoDB, one item each."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from backends.errors import CorruptEntry
 from backends.interface import LATEST_MS, Entry, Keyspace, PurgeStep
 
 DELETED_AT_ONCE = 25
-"""As many as BatchWriteItem takes."""
+"""Limit of BatchWriteItem."""
 
 PURGED_PER_STEP = 100
 
@@ -37,7 +37,7 @@ class _Entry(Struct, frozen=True):
     expires_at_ms: Number | None = field(name="x", default=None)
 
 
-class _Place(Struct, frozen=True):
+class _EntryKey(Struct, frozen=True):
     pk: Text
     sk: Text
 
@@ -47,7 +47,7 @@ class _Unprocessed(Struct, frozen=True):
 
 
 class DynamoEntryStore:
-    """An `EntryStore`. Its expiry is exactly the one that was put; DynamoDB's own only collects (D103)."""
+    """An `EntryStore`. Attribute `x` is the exact expiry; DynamoDB's time to live collects days late."""
 
     def __init__(self, client: Client, table: str, *, strong_reads: bool) -> None:
         self._client = client
@@ -80,10 +80,10 @@ class DynamoEntryStore:
         await self._client.call(Action.DELETE, request)
 
     async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        """One page of one partition. The cursor counts the partitions of all keyspaces, one after another.
+        """Deletes one page of one partition. The cursor numbers the partitions of all keyspaces in order.
 
-        A partition is read from its beginning until nothing is left: that its first items are gone, and
-        that others were not processed, needs no notes.
+        A partition is read from its beginning until it is empty, so neither deleted nor unprocessed items
+        have to be remembered.
         """
         partitions = len(keyspaces) * SHARDS
         at = _partition_in(cursor, partitions)
@@ -95,30 +95,28 @@ class DynamoEntryStore:
             "ConsistentRead": True,
             "Limit": PURGED_PER_STEP,
         }
-        page = decode(await self._client.call(Action.QUERY, request), QueryOutput[_Place])
-        places = page.items
-        batches = [
-            places[first : first + DELETED_AT_ONCE] for first in range(0, len(places), DELETED_AT_ONCE)
-        ]
+        page = decode(await self._client.call(Action.QUERY, request), QueryOutput[_EntryKey])
+        keys = page.items
+        batches = [keys[first : first + DELETED_AT_ONCE] for first in range(0, len(keys), DELETED_AT_ONCE)]
         left = sum([await self._delete_many(batch) for batch in batches])
-        has_more = left or (places and bytes(page.last))
+        has_more = left or (keys and bytes(page.last))
         next_at = at if has_more else at + 1
         return PurgeStep(
             f"partition {next_at}" if next_at < partitions else None,
-            scanned=len(places),
-            deleted=len(places) - left,
-            commands=1 + len(places),
+            scanned=len(keys),
+            deleted=len(keys) - left,
+            commands=1 + len(keys),
         )
 
-    async def _delete_many(self, places: list[_Place]) -> int:
-        """How many of them DynamoDB did not process."""
-        requests = [{"DeleteRequest": {"Key": place}} for place in places]
+    async def _delete_many(self, keys: list[_EntryKey]) -> int:
+        """Deletes a batch and returns the number of keys that DynamoDB did not process."""
+        requests = [{"DeleteRequest": {"Key": key}} for key in keys]
         output = await self._client.call(Action.DELETE_MANY, {"RequestItems": {self._table: requests}})
         return sum(map(len, decode(output, _Unprocessed).items.values()))
 
 
 def _partition_in(cursor: str | None, partitions: int) -> int:
-    """The number of a partition that a cursor tells; the first, if it is none of DynamoDB's."""
+    """Parses the partition number of a cursor; 0 for a cursor that is not DynamoDB's."""
     match = _CURSOR.fullmatch(cursor or "")
     at = int(match[1]) if match else 0
     return at if at < partitions else 0

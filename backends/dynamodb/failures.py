@@ -1,6 +1,6 @@
-"""Failed attempts: the errors of the ports that they stand for, and which attempts are repeated.
+"""Failed attempts: their port errors, and whether they may be retried.
 
-DynamoDB's messages may quote keys and values; only the type of an error is repeated in ours.
+DynamoDB's messages may quote keys and values, so our messages repeat only the error's type.
 """
 
 import re
@@ -19,25 +19,25 @@ _MOST_SAVED = 10.0
 
 
 class ConditionFailed(Exception):
-    """The condition of a write did not hold. `item` is the item as it is, if it was asked for and exists.
+    """The condition of a write failed. `item` is the current item, if it was requested and exists.
 
-    `positions`: of the writes of a transaction whose conditions did not hold.
+    `positions` are the writes of a transaction whose conditions failed.
     """
 
     def __init__(self, item: bytes | None, positions: AbstractSet[int] = frozenset()) -> None:
-        super().__init__("the condition did not hold")
+        super().__init__("the condition failed")
         self.item = item
         self.positions = positions
 
 
 class Cause(Enum):
-    """Why an attempt failed, as far as that decides what to do next."""
+    """Class of failure, which decides on a retry."""
 
     UNREACHED = "nothing was sent"
-    UNANSWERED = "it may have been carried out or not"
-    THROTTLED = "it was not carried out, and may be later"
+    UNANSWERED = "it may have been executed"
+    THROTTLED = "it was not executed and may succeed later"
     BAD_CREDENTIALS = "other credentials may be accepted"
-    REFUSED = "it will never be carried out"
+    REFUSED = "it will never succeed"
 
 
 class Failure(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Failure(Struct, frozen=True):
 
 
 class Action(Enum):
-    """What DynamoDB is asked to do."""
+    """DynamoDB's API actions that the adapter uses."""
 
     GET = "GetItem"
     QUERY = "Query"
@@ -60,17 +60,16 @@ class Action(Enum):
 
     @property
     def is_idempotent(self) -> bool:
-        """Whether a late repeat does no harm.
+        """True if a late repeat is harmless.
 
-        A put or a delete that is repeated after its response was lost could undo a later write of another
-        replica, and an update would count twice. BatchWriteItem deletes only what is in keyspaces that are
-        never used again.
+        A put or delete repeated after a lost response could undo a later write of another replica, and an
+        update would count twice. BatchWriteItem deletes only in keyspaces that are never used again.
         """
         return self in (Action.GET, Action.QUERY, Action.DELETE_MANY)
 
 
 def may_be_repeated(action: Action, failure: Failure) -> bool:
-    """Whether another attempt may succeed and can do no harm (D105)."""
+    """Returns True if another attempt may succeed and is harmless (D105)."""
     match failure.cause:
         case Cause.UNREACHED | Cause.THROTTLED:
             return True
@@ -80,20 +79,20 @@ def may_be_repeated(action: Action, failure: Failure) -> bool:
 
 
 class RetryBudget:
-    """Repeats add at most a tenth to the load, however much fails.
+    """Retry budget: retries add at most a tenth to the load, whatever fails.
 
-    Without it a DynamoDB in trouble would get several times the usual load, from all replicas at once.
+    Without it a struggling DynamoDB would get several times the usual load from all replicas together.
     """
 
     def __init__(self) -> None:
         self._saved = _MOST_SAVED
 
     def save(self) -> None:
-        """For a call that is made anyway."""
+        """Earns a tenth of a retry for a call."""
         self._saved = min(self._saved + _SAVED_PER_CALL, _MOST_SAVED)
 
     def spend(self) -> bool:
-        """Whether one more attempt can be afforded; if so, it is paid for."""
+        """Pays for one more attempt; returns False if the budget is exhausted."""
         if self._saved < 1:
             return False
         self._saved -= 1
@@ -101,7 +100,7 @@ class RetryBudget:
 
 
 class _Object(Struct):
-    """Of any members."""
+    """A JSON object with any members."""
 
 
 class _Reason(Struct):
@@ -123,24 +122,24 @@ _THROTTLED = {
     "TransactionConflictException",
 }
 _LATER = {"None", "ProvisionedThroughputExceeded", "ThrottlingError", "TransactionConflict"}
-"""Why a write of a transaction was not made, and may be later. None stands for one that others kept back."""
+"""Transient reasons of a cancelled transaction. `None` marks a write cancelled because of another one."""
 CREDENTIALS_REFUSED = {
     "ExpiredTokenException",
     "InvalidSignatureException",
     "UnrecognizedClientException",
 }
 _MISCONFIGURED = {
-    "AccessDeniedException": "the role may not do this",
-    "IncompleteSignatureException": "the signature is refused",
-    "InvalidSignatureException": "the signature is refused: wrong secret, or a clock that is wrong",
-    "MissingAuthenticationTokenException": "the signature is refused",
-    "ResourceNotFoundException": "there is no such table",
-    "UnrecognizedClientException": "the credentials are not known",
+    "AccessDeniedException": "the role lacks permission",
+    "IncompleteSignatureException": "the signature was refused",
+    "InvalidSignatureException": "the signature was refused: wrong secret or wrong clock",
+    "MissingAuthenticationTokenException": "the signature was refused",
+    "ResourceNotFoundException": "the table does not exist",
+    "UnrecognizedClientException": "the credentials are unknown",
 }
 
 
 def failure_of(reply: HttpReply) -> Failure:
-    """What a reply other than 200 means. Raises ConditionFailed."""
+    """Classifies a reply other than 200. Raises ConditionFailed."""
     body = _read(reply)
     kind = body.kind.rpartition("#")[2]
     if kind == "ConditionalCheckFailedException":
@@ -161,17 +160,17 @@ def failure_of(reply: HttpReply) -> Failure:
 
 
 def _cancelled(codes: list[str]) -> Failure:
-    """Of a transaction. Raises ConditionFailed if a condition failed, whatever else was in the way."""
+    """Classifies a cancelled transaction. Raises ConditionFailed if any condition failed."""
     failed = {position for position, code in enumerate(codes) if code == _CONDITION_FAILED}
     if failed:
         raise ConditionFailed(None, failed)
     if codes and _LATER.issuperset(codes):
-        return Failure(Cause.THROTTLED, BackendUnavailable("another transaction was in the way"))
+        return Failure(Cause.THROTTLED, BackendUnavailable("conflict with another transaction"))
     return Failure(Cause.REFUSED, BackendMisconfigured(f"DynamoDB refuses the call ({_CANCELLED})"))
 
 
 def is_dynamodb_output(body: bytes) -> bool:
-    """Whether a body can be DynamoDB's: the page of a portal or a proxy must not acknowledge a write."""
+    """Returns True for a JSON object: the page of a captive portal or proxy must not acknowledge a write."""
     try:
         msgspec.json.decode(body, type=_Object)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -180,7 +179,7 @@ def is_dynamodb_output(body: bytes) -> bool:
 
 
 def unanswered(reason: str) -> Failure:
-    """No reply, or one that leaves open what happened."""
+    """Builds the failure for a missing or unusable reply: the call may have been executed."""
     return Failure(Cause.UNANSWERED, BackendUnavailable(reason))
 
 

@@ -1,17 +1,16 @@
 """The feed of changed records in DynamoDB: numbered items of one partition, and the counter of the numbers.
 
-A changer takes the next number, then writes change and announcement in one transaction. So changers are not
-in each other's way, and announcements may appear in another order than that of their numbers. The counter is
-read along with them: a number that was given and is not there is missing, and a reader asks for it by name
-until it is.
+A writer takes the next number, then writes change and announcement in one transaction. Concurrent writers do
+not conflict, and announcements may become visible out of order. A reader reads the counter along with them:
+a number that was given and has no announcement is missing, and the reader asks for it until it appears.
 
-A number is announced once, by the first to do so (a condition of the transaction). So a changer that failed,
-or came too late, gives its number back by an announcement of nothing: if that is written, its change never
-will be. A number that is taken although it was only just given shows that the counter was set back; the next
-one is taken far ahead of it.
+A number is announced once, by a condition of the transaction. A writer whose transaction failed or came too
+late therefore gives its number back by an empty announcement: once that is written, its change never will
+be. A number that is already taken when it is given shows that the counter was set back; the writer then
+skips far ahead.
 
-What somebody else has written into the partition is named in the log and stops nobody. Where it may stand in
-an announcement's place, the feed is incomplete.
+A foreign item in the partition is named in the log and stops nobody. If it may hide an announcement, the
+answer is incomplete (D189).
 """
 
 import asyncio
@@ -44,17 +43,17 @@ log = logging.getLogger("kvs.dynamodb")
 KEPT_MS = 86_400_000
 
 _MOST_MISSING = 50
-"""More changers are never at it at once. A reader that begins looks for missing numbers among so many."""
+"""Upper bound of concurrent writers; a new reader looks for missing numbers among this many."""
 
 _MOST_AFTER_A_REST = 10
-"""The same where no announcement is kept any more."""
+"""The same bound if no announcement is left in the partition."""
 
 _MOST_NAMED = 100
 _NOTHING = "-"
 
 
 class DynamoFeed:
-    """Reads the feed, and prepares what a transaction adds to it."""
+    """Reads the feed and prepares the announcements that transactions add."""
 
     def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
         self._client = client
@@ -64,23 +63,23 @@ class DynamoFeed:
         self._foreign: set[str] = set()
 
     async def changes(self, position: str | None) -> Changes:
-        """As `RecordStore.changes`."""
+        """See `RecordStore.changes`."""
         if position is None:
             return await self._begin()
         here = Position.parse(position)
         page, late = await asyncio.gather(self._from(here.last + 1), self._late(here.missing))
         if page.counted is None or not 0 <= page.counted - here.last <= MAX_CHANGES:
             return await self._begin()
-        told, now_ms = late | page.names, self._now_ms()
-        there = here.behind(told, page.counted, now_ms)
+        announced, now_ms = late | page.names, self._now_ms()
+        there = here.behind(announced, page.counted, now_ms)
         if len(there.missing) > _MOST_MISSING:
             return await self._begin()
-        names = tuple(name for name in told.values() if name not in (None, _NOTHING))
-        is_doubted = None in told.values() or here.brings_doubt(told, now_ms)
+        names = tuple(name for name in announced.values() if name not in (None, _NOTHING))
+        is_doubted = None in announced.values() or here.brings_doubt(announced, now_ms)
         return Changes(names, str(there), is_complete=not is_doubted)
 
     async def next_number(self, step: int = 1) -> int:
-        """One that nobody else has, so many ahead of the last one."""
+        """Takes a unique number, `step` ahead of the last one."""
         request = {
             "TableName": self._table,
             "Key": change_counter_key(),
@@ -92,18 +91,18 @@ class DynamoFeed:
         return int(counted.attributes.value)
 
     def announcement(self, number: int, name: str = _NOTHING) -> dict[str, Any]:
-        """The write that announces a change of `name`, if nothing is announced under this number."""
+        """Returns the write that announces a change of `name`, on condition that the number is free."""
         collectable = collectable_from(self._now_ms() + KEPT_MS)
         item = {**change_key(number), "m": {"S": name}, TTL_ATTRIBUTE: collectable}
         return {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
 
     async def give_back(self, number: int) -> None:
-        """Announce nothing, so that nobody waits for this number. Readers do without, but for longer."""
+        """Announces nothing, so that no reader waits for this number. A failure delays readers only."""
         with suppress(BackendError, ConditionFailed):
             await self._client.call(Action.PUT, self.announcement(number))
 
     def give_back_soon(self, number: int) -> None:
-        """The same, while the caller goes on."""
+        """Gives a number back in the background."""
         giving = asyncio.create_task(self.give_back(number))
         self._giving_back.add(giving)
         giving.add_done_callback(self._giving_back.discard)
@@ -119,7 +118,7 @@ class DynamoFeed:
         return await self._read(number, limit=MAX_CHANGES + 2)
 
     async def _late(self, missing: dict[int, int]) -> dict[int, str | None]:
-        """Those of the missing numbers that are there now."""
+        """Reads the missing numbers that have appeared meanwhile."""
         found = await asyncio.gather(*map(self._find, missing))
         return {number: item.name for number, item in zip(missing, found, strict=True) if item is not None}
 
@@ -128,7 +127,7 @@ class DynamoFeed:
         return decode(await self._client.call(Action.GET, request), GetItemOutput[FeedItem]).item
 
     async def _read(self, first: int, limit: int, *, is_forward: bool = True) -> Page:
-        """Announcements from a number on, or the last ones, and the counter behind them, in one answer."""
+        """Reads announcements from a number on, or the last ones, with the counter, in one query."""
         start, end = change_key(first), change_counter_key()
         request = {
             "TableName": self._table,
@@ -144,11 +143,11 @@ class DynamoFeed:
         return page
 
     def _name(self, sort_key: str) -> None:
-        """Of an item that nobody understands; once, and of very many the first hundred."""
+        """Logs a foreign item once, and the first hundred of very many."""
         if sort_key not in self._foreign and len(self._foreign) < _MOST_NAMED:
             self._foreign.add(sort_key)
             shown = sort_key[:40].encode("ascii", "backslashreplace").decode()
-            log.error("an item of the feed in DynamoDB is foreign", extra={"fields": {"item": shown}})
+            log.error("foreign item in the DynamoDB feed", extra={"fields": {"item": shown}})
 
 
 class _Counter(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The items of the one table that holds everything: their keys, their attributes, and how they are decoded.
+"""The single-table layout: keys and attributes of items, and their decoding.
 
 | pk                     | sk     | attributes                        |
 | ---------------------- | ------ | --------------------------------- |
@@ -6,11 +6,11 @@
 | `w#<bucket>`           | `w`    | n charges, c closes at (ms)       |
 | `r#<shard>`            | name   | d document, r version             |
 | `c`                    | number | m name of a changed record        |
-| `c`                    | `next` | n the last number that was given  |
+| `c`                    | `next` | n the last number given           |
 
-Where it applies, `t` is the second from which DynamoDB may collect the item. A partition key takes about
-1,000 writes and 3,000 strong reads a second, so the entries of a table, and the records, are spread over
-shards by a checksum of their key (D101). A bucket has one item, because its count has to be one number.
+Items that expire have `t`, the second from which DynamoDB may collect them. A partition key takes about 1,000
+writes and 3,000 strong reads a second, so the entries of a table, and the records, are spread over shards by
+a checksum of their key (D101). A bucket has one item, because its count must be one number.
 """
 
 from typing import Any, Generic, TypeVar
@@ -30,7 +30,7 @@ ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "
 NOT_DYNAMODB = "does not speak the protocol of DynamoDB"
 
 Value = dict[str, Any]
-"""A value as DynamoDB writes it: its type's letter, and itself."""
+"""A value in DynamoDB's JSON: the letter of its type, and the value."""
 
 Key = dict[str, Value]
 Kind = TypeVar("Kind")
@@ -38,47 +38,47 @@ Item = TypeVar("Item")
 
 
 def entry_key(keyspace: Keyspace, key: str) -> Key:
-    """Where an entry is."""
+    """Returns the key of an entry."""
     return _key(f"e#{keyspace}#{_shard(key)}", key)
 
 
 def entry_partition(keyspace: Keyspace, shard: int) -> Value:
-    """The partition key of the entries of a table in one of its `SHARDS`, from 0."""
+    """Returns the partition key of one of the `SHARDS` of a keyspace, counted from 0."""
     return {"S": f"e#{keyspace}#{shard:x}"}
 
 
 def window_key(bucket: str) -> Key:
-    """Where a counter is."""
+    """Returns the key of a window counter."""
     return _key(f"w#{bucket}", "w")
 
 
 def record_key(name: str) -> Key:
-    """Where a record is."""
+    """Returns the key of a record."""
     return _key(f"r#{_shard(name)}", name)
 
 
 def record_partitions() -> list[Value]:
-    """All partition keys that records can have."""
+    """Returns all partition keys of records."""
     return [{"S": f"r#{shard:x}"} for shard in range(SHARDS)]
 
 
 def change_key(number: int) -> Key:
-    """Where an announcement of the feed is."""
+    """Returns the key of an announcement of the feed."""
     return _key("c", f"{number:020d}")
 
 
 def change_counter_key() -> Key:
-    """Where the numbers of announcements are counted: behind all of them, in the order of the partition."""
+    """Returns the key of the feed's counter, which sorts behind all announcements."""
     return _key("c", "next")
 
 
 def number(value: int) -> Value:
-    """A number, which DynamoDB takes as text."""
+    """Encodes a number, which DynamoDB takes as text."""
     return {"N": str(value)}
 
 
 def collectable_from(instant_ms: int) -> Value:
-    """The second, rounded up, in which `instant_ms` is over."""
+    """Encodes the second, rounded up, from which DynamoDB may collect an item."""
     return number(-(-instant_ms // 1000))
 
 
@@ -89,7 +89,7 @@ class Text(Struct, frozen=True):
 
 
 class Number(Struct, frozen=True):
-    """A number attribute, always whole here."""
+    """A number attribute; always an integer here."""
 
     digits: str = field(name="N")
 
@@ -107,26 +107,26 @@ class Binary(Struct, frozen=True):
 
 
 class GetItemOutput(Struct, Generic[Item], frozen=True):
-    """What GetItem returns."""
+    """Output of GetItem."""
 
     item: Item | None = field(name="Item", default=None)
 
 
 class UpdateItemOutput(Struct, Generic[Item], frozen=True):
-    """What UpdateItem returns."""
+    """Output of UpdateItem."""
 
     attributes: Item = field(name="Attributes")
 
 
 class QueryOutput(Struct, Generic[Item], frozen=True):
-    """What Query returns: one page; `last` is where the next one begins, empty on the last."""
+    """Output of Query: one page. `last` is the start key of the next page, empty on the last one."""
 
     items: list[Item] = field(name="Items")
     last: Raw = field(name="LastEvaluatedKey", default=Raw())
 
 
 def decode(body: bytes | Raw, kind: type[Kind]) -> Kind:
-    """A `body` as `kind`. Raises CorruptEntry for what this gateway cannot have written."""
+    """Decodes a body. Raises CorruptEntry for an item that this gateway cannot have written."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""Directory records in DynamoDB, spread like entries."""
+"""Directory records in DynamoDB, spread over shards like entries."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ from backends.errors import BackendError, BackendUnavailable, CorruptEntry
 from backends.interface import Changes, NamedRecord, Record
 
 _NO_VERSION = ""
-"""Of an item that somebody else wrote."""
+"""Version of a foreign item."""
 
 _OF_THE_ANNOUNCEMENT = {1}
-"""The place of its write in the transaction."""
+"""Position of the announcement among the writes of the transaction."""
 
 _ATTEMPTS = 40
-"""Each goes twice as far ahead, so all numbers that can be taken are passed."""
+"""Each attempt skips twice as far ahead, so the writer passes any range of taken numbers."""
 
 
 class _Record(Struct, frozen=True):
@@ -42,7 +42,7 @@ class _Record(Struct, frozen=True):
     version: Raw = field(name="r", default=Raw(b"null"))
 
     def record(self) -> Record:
-        """What is not of the due type counts as empty: no reader understands that."""
+        """Decodes the record. An attribute of the wrong type counts as empty, which no reader accepts."""
         try:
             version = decode(self.version, Text).value
         except CorruptEntry:
@@ -65,12 +65,12 @@ def _condition(expected: str | None) -> dict[str, Any]:
     }
 
 
-class _Place(Struct, frozen=True):
+class _StartKey(Struct, frozen=True):
     sk: Text
 
 
 class DynamoRecordStore:
-    """A `RecordStore`. Versions are random, so a record that was created anew is another one."""
+    """A `RecordStore`. Versions are random, so a record that was created again is a different one."""
 
     def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
         self._client = client
@@ -98,7 +98,7 @@ class DynamoRecordStore:
                 self._feed.give_back_soon(number)
                 raise
             return True
-        raise BackendUnavailable("the numbers of the feed are taken")
+        raise BackendUnavailable("no free number in the change feed")
 
     async def changes(self, position: str | None) -> Changes:
         return await self._feed.changes(position)
@@ -111,21 +111,23 @@ class DynamoRecordStore:
         return {"Put": {**request, "Item": written}}
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
-        parts = [_Part(partition, after) for partition in record_partitions()]
-        behind = parts
+        # Merges 16 sorted shards. A name is final once no shard can still return a smaller one: names up to
+        # the smallest position of an unfinished shard. Only the shard that holds up the merge is read again.
+        shards = [_ShardReader(partition, after) for partition in record_partitions()]
+        behind = shards
         while True:
-            await asyncio.gather(*(self._read_on(part, prefix, limit) for part in behind))
-            unread = [part for part in parts if not part.is_complete]
-            known_until = min((part.position for part in unread), default=None)
-            found = [each for part in parts for each in part.found]
+            await asyncio.gather(*(self._read_on(shard, prefix, limit) for shard in behind))
+            unread = [shard for shard in shards if not shard.is_complete]
+            known_until = min((shard.position for shard in unread), default=None)
+            found = [each for shard in shards for each in shard.found]
             if known_until is not None:
                 found = [(name, record) for name, record in found if name <= known_until]
             if known_until is None or len(found) >= limit:
                 return sorted(found)[:limit]
-            behind = [part for part in unread if part.position == known_until]
+            behind = [shard for shard in unread if shard.position == known_until]
 
-    async def _read_on(self, part: "_Part", prefix: str, limit: int) -> None:
-        condition, values = "pk = :pk", {":pk": part.partition}
+    async def _read_on(self, shard: "_ShardReader", prefix: str, limit: int) -> None:
+        condition, values = "pk = :pk", {":pk": shard.partition}
         if prefix:
             condition += " AND begins_with(sk, :prefix)"
             values[":prefix"] = {"S": prefix}
@@ -136,14 +138,14 @@ class DynamoRecordStore:
             "ConsistentRead": True,
             "Limit": _share_of(limit),
         }
-        if part.position:
-            request["ExclusiveStartKey"] = {"pk": part.partition, "sk": {"S": part.position}}
+        if shard.position:
+            request["ExclusiveStartKey"] = {"pk": shard.partition, "sk": {"S": shard.position}}
         output = decode(await self._client.call(Action.QUERY, request), QueryOutput[_Record])
-        part.take(output)
+        shard.take(output)
 
 
-class _Part:
-    """What was read of one partition: all of it up to `position`."""
+class _ShardReader:
+    """Records read from one shard, complete up to `position`."""
 
     def __init__(self, partition: Value, position: str) -> None:
         self.partition = partition
@@ -156,16 +158,16 @@ class _Part:
         if not bytes(output.last):
             self.is_complete = True
             return
-        position = decode(output.last, _Place).sk.value
-        if position <= self.position:  # else it would be read for ever
+        position = decode(output.last, _StartKey).sk.value
+        if position <= self.position:  # no progress: the loop would never end
             raise BackendUnavailable(NOT_DYNAMODB)
         self.position = position
 
 
 def _share_of(limit: int) -> int:
-    """How many of the first `limit` records one of the partitions has, but for one page in a thousand.
+    """Returns an upper bound, for 999 pages of 1,000, of the first `limit` records that one shard holds.
 
-    A checksum spreads them evenly: this is the mean, and three times its square root.
+    A checksum spreads records evenly: the bound is the mean plus three times its square root.
     """
     mean = limit / SHARDS
     return ceil(mean + 3 * sqrt(mean)) + 1

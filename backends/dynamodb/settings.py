@@ -1,4 +1,4 @@
-"""What `kind: dynamodb` can be set to."""
+"""Settings of `kind: dynamodb`."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from backends.interface import AdapterSettings
 
 
 class DynamoSettings(AdapterSettings, frozen=True, kw_only=True, tag="dynamodb"):
-    """One table. Credentials are no settings: they are found as AWS SDKs find them."""
+    """One table. Credentials are not settings: they come from the sources of AWS SDKs."""
 
     table: Annotated[
         str, Meta(pattern=r"^(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[A-Za-z0-9._-]{3,255}\Z")
@@ -25,7 +25,7 @@ class DynamoSettings(AdapterSettings, frozen=True, kw_only=True, tag="dynamodb")
         if self.endpoint_url is not None and not _has_host(self.endpoint_url):
             yield "endpoint_url", "expected a URL like http://127.0.0.1:8000"
         if self.table.startswith("arn:") and self.table.split(":")[3] != self.region:
-            yield "table", "is in another region"
+            yield "table", "the ARN names another region"
 
 
 def _has_host(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""DynamoDB's time, as the dates of its responses show it (D140)."""
+"""DynamoDB's clock, derived from the dates of its responses (D140)."""
 
 from email.utils import parsedate_to_datetime
 
@@ -6,23 +6,23 @@ from backends.clock import Clock
 from backends.errors import BackendUnavailable
 
 _DATE_MS = 1000
-"""A date is cut to its second."""
+"""Resolution of a Date header, which is truncated to its second."""
 
 _DRIFT_PER_MS = 1 / 2000
-"""How much faster or slower than DynamoDB's this machine's clock may run: 43 s a day, more than any does."""
+"""Assumed bound of drift between the clocks: 43 s a day."""
 
 _KNOWN_FOR_MS = 60_000
-"""Without another response. A check of health asks every second."""
+"""Validity of the estimate without another response. Health checks call every second."""
 
 
 class StoreTime:
-    """How far DynamoDB's wall clock is ahead of this machine's monotonic one, between two bounds.
+    """Bounds of the lead of DynamoDB's wall clock over the local monotonic clock.
 
-    A response that was asked for at `asked`, came at `answered` and is dated `date` was made in between, at a
-    time of DynamoDB's from `date` on and before `date` + 1 s. So the lead is more than `date - answered` and
-    less than `date + 1 s - asked`. Each response narrows the bounds of those before: the first one leaves a
-    second and its round trip, a hundred at any times leave little more than a round trip. Where nothing is
-    left between them, one of the two clocks was set, and the newest response counts alone.
+    A response requested at `asked` and received at `answered` was made in between, at a DynamoDB time in
+    [`date`, `date` + 1 s). The lead is therefore more than `date - answered` and less than
+    `date + 1 s - asked`. Each response narrows the bounds: the first leaves a second plus its round trip, a
+    hundred leave little more than one round trip. If the bounds contradict each other, one of the clocks was
+    set, and the newest response counts alone.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -33,11 +33,11 @@ class StoreTime:
 
     @property
     def uncertainty_ms(self) -> float:
-        """Between the bounds; the time told is off by half of it at the most."""
+        """Distance between the bounds; the estimate is off by at most half of it."""
         return self._most - self._least
 
     def note(self, date: str | None, asked_ms: int) -> None:
-        """Learn from a response that came now; `asked_ms` is on the monotonic clock."""
+        """Narrows the bounds by a response received now; `asked_ms` is on the monotonic clock."""
         answered_ms = self.monotonic_ms()
         try:
             date_ms = parsedate_to_datetime(date or "").timestamp() * 1000
@@ -52,21 +52,21 @@ class StoreTime:
         self._least, self._most, self._noted_at_ms = least, most, answered_ms
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970 by DynamoDB's clock. Raises BackendUnavailable while that is not known."""
+        """Returns DynamoDB's time in Unix milliseconds. Raises BackendUnavailable while it is unknown."""
         monotonic_ms = self.monotonic_ms()
         if self._noted_at_ms is None or monotonic_ms - self._noted_at_ms > _KNOWN_FOR_MS:
-            raise BackendUnavailable("the time of DynamoDB is not known")
+            raise BackendUnavailable("DynamoDB's time is unknown")
         return round(monotonic_ms + (self._least + self._most) / 2)
 
     def best_ms(self) -> int:
-        """DynamoDB's time, or this machine's while that is not known."""
+        """Returns DynamoDB's time, or the local wall clock while it is unknown."""
         try:
             return self.now_ms()
         except BackendUnavailable:
             return self._wall_ms()
 
     def lead_seconds(self) -> float | None:
-        """How far this machine's wall clock is ahead of DynamoDB's; None while that is not known."""
+        """Returns the lead of the local wall clock over DynamoDB's; None while unknown."""
         try:
             return (self._wall_ms() - self.now_ms()) / 1000
         except BackendUnavailable:

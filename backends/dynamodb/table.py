@@ -1,4 +1,4 @@
-"""Creates or verifies the table, through aiobotocore's client: once, and no call waits for it (D109)."""
+"""Creates or verifies the table through aiobotocore, once, while no call waits for it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ _ENABLED = ("ENABLED", "ENABLING")
 
 
 async def prepare_table(settings: DynamoSettings, endpoint_url: str, fresh: FreshCredentials) -> None:
-    """Returns when the table exists and is as it should be. Raises BackendError.
+    """Returns when the table exists with the right key and time to live. Raises BackendError.
 
-    The client is made anew each time, and with it what AWS SDKs read from files.
+    Each attempt makes a new client, which reads the files of AWS SDKs again.
     """
     credentials = await fresh.current(asyncio.get_running_loop().time() + _CREDENTIALS_SECONDS)
     try:
@@ -45,7 +45,7 @@ async def prepare_table(settings: DynamoSettings, endpoint_url: str, fresh: Fres
         raise _error(error) from None
     except Exception as error:  # botocore's parsers raise anything for what is not DynamoDB
         name = type(error).__name__
-        raise BackendUnavailable(f"DynamoDB cannot be asked for the table ({name})") from None
+        raise BackendUnavailable(f"cannot verify the DynamoDB table ({name})") from None
 
 
 async def _create_or_verify(client: Any, settings: DynamoSettings) -> None:
@@ -54,13 +54,13 @@ async def _create_or_verify(client: Any, settings: DynamoSettings) -> None:
     if settings.create_table and (table is None or table["TableStatus"] == "CREATING"):
         table = await _create(client, name)
     if table is None:
-        raise BackendMisconfigured("there is no such table; create_table: true makes one")
+        raise BackendMisconfigured("the table does not exist; set create_table: true to create it")
     mistakes = list(_mistakes(table))
     if settings.create_table and not mistakes and table.get("ItemCount") == 0:
         await _enable_ttl(client, name)
     mistakes += _ttl_mistakes(await _ttl(client, name))
     if mistakes:
-        raise BackendMisconfigured("the table is not as it should be: " + "; ".join(mistakes))
+        raise BackendMisconfigured("the table does not fit: " + "; ".join(mistakes))
 
 
 async def _find(client: Any, name: str) -> dict[str, Any] | None:
@@ -79,7 +79,7 @@ async def _ttl(client: Any, name: str) -> dict[str, Any]:
 
 
 async def _create(client: Any, name: str) -> dict[str, Any]:
-    """Another replica may do the same at the same time."""
+    """Creates the table and waits until it is active; another replica may create it concurrently."""
     with suppress(client.exceptions.ResourceInUseException):
         await client.create_table(
             TableName=name,
@@ -95,7 +95,7 @@ async def _create(client: Any, name: str) -> dict[str, Any]:
 
 
 async def _enable_ttl(client: Any, name: str) -> None:
-    """For a new table: the replica that created it may have ended before, or be about to do the same."""
+    """Enables time to live on a new table, unless another replica has, or is about to."""
     if (await _ttl(client, name)).get("TimeToLiveStatus") != "DISABLED":
         return
     try:
@@ -103,7 +103,7 @@ async def _enable_ttl(client: Any, name: str) -> None:
             TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
         )
     except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":  # which says that it is on already
+        if error.response["Error"]["Code"] != "ValidationException":  # the code for "already enabled"
             raise
 
 
@@ -132,4 +132,4 @@ def _error(error: ClientError) -> BackendError:
     kind = (
         BackendUnavailable if status >= 500 or "Thrott" in code or "Expired" in code else BackendMisconfigured
     )
-    return kind(f"DynamoDB refuses {error.operation_name}, which verifies the table ({code})")
+    return kind(f"DynamoDB refuses {error.operation_name}, needed to verify the table ({code})")

@@ -1,7 +1,8 @@
-"""One signed POST (D122). Whatever has the shape of `Post` can take the transport's place.
+"""One signed POST (D122). Any callable of type `Post` can replace the transport.
 
-Signing is AWS Signature V4, as far as a POST of DynamoDB's JSON protocol needs it: path `/`, no query, a
-fixed list of headers (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
+Signing implements the part of AWS Signature V4 that a POST of DynamoDB's JSON protocol needs: path `/`, no
+query, a fixed list of headers
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
 """
 
 import hmac
@@ -26,7 +27,7 @@ _TARGET_PREFIX = "DynamoDB_20120810."
 
 
 class AwsCredentials(Struct, frozen=True):
-    """A key to sign with. `token` is None for those that do not expire."""
+    """Signing credentials. `token` is None for permanent ones."""
 
     access_key_id: str
     secret: str
@@ -37,7 +38,7 @@ class AwsCredentials(Struct, frozen=True):
 
 
 class Signer:
-    """Signs for one region and host. `wall_ms` is the wall clock."""
+    """Signs requests for one region and host, at the time of `wall_ms`."""
 
     def __init__(self, region: str, host: str, wall_ms: Callable[[], int]) -> None:
         self._region = region
@@ -45,7 +46,7 @@ class Signer:
         self._wall_ms = wall_ms
 
     def headers(self, credentials: AwsCredentials, action: str, body: bytes) -> dict[str, str]:
-        """All headers of a request."""
+        """Returns all headers of a request."""
         instant = strftime("%Y%m%dT%H%M%SZ", gmtime(self._wall_ms() // 1000))
         headers = {"host": self._host, "x-amz-date": instant}
         if credentials.token is not None:
@@ -78,7 +79,7 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 class HttpReply(Struct, frozen=True):
-    """Status, the checksum and the date that were declared (None: none was), and the body as it came."""
+    """HTTP status, declared checksum and date (None if absent), and the raw body."""
 
     status: int
     crc32: str | None
@@ -87,29 +88,26 @@ class HttpReply(Struct, frozen=True):
 
 
 class TooLarge(Exception):
-    """The reply is larger than any of DynamoDB's."""
+    """The reply exceeds `LARGEST_REPLY_BYTES`."""
 
 
 class NotReached(Exception):
-    """Nothing was sent: no connection could be made."""
+    """No connection could be made, so nothing was sent."""
 
 
 class ConnectionBroken(Exception):
-    """The connection ended before the reply did; the request may have been carried out."""
+    """The connection ended before the reply did; the request may have been executed."""
 
 
 LARGEST_REPLY_BYTES = 4 * 1024 * 1024
-"""A page of a Query is 1 MB, in base64 and with names well below twice that."""
+"""A page of a Query is 1 MB; base64 and attribute names do not double it."""
 
 Post = Callable[[Mapping[str, str], bytes], Awaitable[HttpReply]]
-"""Sends headers and body, returns the reply. Raises NotReached, ConnectionBroken or TooLarge.
-
-May be cancelled.
-"""
+"""Sends headers and body, returns the reply; cancellable. Raises NotReached, ConnectionBroken, TooLarge."""
 
 
 class AiohttpTransport:
-    """A `Post` on a pool of connections. aiohttp does not repeat a POST by itself."""
+    """A `Post` on a connection pool. aiohttp never repeats a POST by itself."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -137,12 +135,12 @@ class AiohttpTransport:
             raise ConnectionBroken from None
 
     async def close(self) -> None:
-        """Give all connections back; may be repeated."""
+        """Closes all connections; idempotent."""
         await self._session.close()
 
 
 async def _body(reply: ClientResponse) -> bytes:
-    """Raises TooLarge, before more than the bound was taken in."""
+    """Reads a body. Raises TooLarge before it has buffered more than the bound."""
     announced = reply.content_length
     if announced is not None and announced <= LARGEST_REPLY_BYTES:
         return await reply.read()

@@ -49,15 +49,15 @@ FAULTS = [
     ("the connection to DynamoDB was lost", RESET),
     ("the connection to DynamoDB was lost", GOOD.truncated()),
     ("the connection to DynamoDB was lost", GARBAGE),
-    ("damaged on its way", GOOD.with_a_flipped_bit()),
+    ("the checksum of a DynamoDB response is wrong", GOOD.with_a_flipped_bit()),
     ("does not speak the protocol of DynamoDB", NOT_JSON),
     ("does not speak the protocol of DynamoDB", Answer(b"<html>log in</html>")),
     ("did not answer in time", SILENCE),
     ("did not answer in time", GOOD.late(1)),
     ("the credentials have expired (ExpiredTokenException)", refusal("ExpiredTokenException")),
-    ("the credentials are not known (UnrecognizedClientException)", refusal("UnrecognizedClientException")),
-    ("the role may not do this (AccessDeniedException)", refusal("AccessDeniedException")),
-    ("there is no such table (ResourceNotFoundException)", refusal("ResourceNotFoundException")),
+    ("the credentials are unknown (UnrecognizedClientException)", refusal("UnrecognizedClientException")),
+    ("the role lacks permission (AccessDeniedException)", refusal("AccessDeniedException")),
+    ("the table does not exist (ResourceNotFoundException)", refusal("ResourceNotFoundException")),
 ]
 """Faults by their reason in the log."""
 

@@ -1,4 +1,4 @@
-"""Whatever the link to Redis does, every answer is right or a 503 in time, and service is back by itself."""
+"""Under any fault of the link to Redis answers are right or a timely 503, and service recovers by itself."""
 
 import asyncio
 import time
@@ -53,7 +53,7 @@ async def fall_silent(link: Link) -> None:
 
 
 async def narrow(link: Link) -> None:
-    """So much so that replies with large values come too late."""
+    """Narrow enough that replies with large values miss the deadline."""
     link.bytes_per_second = 100_000
     await asyncio.sleep(1.5)
     link.bytes_per_second = None

@@ -1,4 +1,4 @@
-"""What is asked of every store, asked of two replicas on one DynamoDB table, whatever engine serves it."""
+"""The conformance suite on two replicas of one DynamoDB table, for every engine."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -13,7 +13,7 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(config, item):
-    """Where the other side is a scripted endpoint, all is on one loop, and its clock may hurry."""
+    """Tests against a scripted endpoint run on one loop and may use virtual time."""
     is_alone = not {"engine", "ministack", "hanging_thread"} & set(item.fixturenames)
     hurries = is_alone and item.get_closest_marker("virtual_time")
     return {"asyncio": VirtualTimeLoop if hurries else asyncio.new_event_loop}
@@ -52,7 +52,7 @@ def nothing(environment):
 
 @pytest.fixture
 async def source():
-    """Where credentials are fetched from."""
+    """Endpoint of a credential source."""
     async with ScriptedEndpoint() as source:
         yield source
 

@@ -49,7 +49,7 @@ WRITES: dict[str, tuple[str, Call]] = {
     "swap": ("TransactWriteItems", lambda store: store.records.swap(KEY, VALUE, None)),
     "remove": ("TransactWriteItems", lambda store: store.records.swap(KEY, None, "1")),
 }
-"""What each port asks of DynamoDB, under a name."""
+"""Named calls of each port."""
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Where credentials come from in tests, and whether a store uses them."""
+"""Sources of credentials in tests, and a check that a store uses them."""
 
 import asyncio
 import datetime as dt
@@ -86,7 +86,7 @@ class Irsa:
 
 
 class PodIdentity:
-    """What the agent on the node hands out."""
+    """Credentials that the node's agent returns."""
 
     operation = "GET /v1/credentials"
     first_calls = 2

@@ -100,7 +100,7 @@ async def test_a_window_lasts_to_the_millisecond(open_replica, clock):
     assert await store.counters.charge("b", 1, WINDOW_MS) == Charge(admitted=True, closes_in_ms=WINDOW_MS)
 
 
-async def test_a_limit_that_changes_within_a_window_holds_at_once(open_replica, clock, engine, table_name):
+async def test_a_limit_changed_within_a_window_applies_immediately(open_replica, clock, engine, table_name):
     store = await open_replica(clock)
     limits = [3, 3, 3, 3, 5, 5, 5, 2, 2, 6, 6]
     seen = [(await store.counters.charge("b", limit, WINDOW_MS)).admitted for limit in limits]
@@ -125,7 +125,7 @@ async def test_clocks_that_differ_by_seconds_admit_the_limit_in_each_window(
 
 
 @pytest.mark.parametrize("far_ms", [2 * WINDOW_MS + 1, HOUR_MS, 10 * 365 * 24 * HOUR_MS])
-async def test_a_window_that_a_wrong_clock_closes_far_in_the_future_is_opened_anew(
+async def test_a_window_closed_far_in_the_future_by_a_wrong_clock_is_reopened(
     open_replica, clock, engine, table_name, far_ms
 ):
     wrong, right = FakeClock(clock.wall_ms() + far_ms - WINDOW_MS), clock
@@ -156,9 +156,7 @@ async def test_a_shorter_window_than_before_is_not_held_up_by_the_longer_one(ope
     ids=lambda foreign: str(foreign).replace(str(NOW_MS), "now").replace(str(NOW_MS + WINDOW_MS), "later"),
 )
 @pytest.mark.parametrize("engine", [Ministack, DynamoDbLocal], indirect=True)  # moto compares no types
-async def test_what_another_program_wrote_is_not_taken_for_a_counter(
-    open_replica, engine, table_name, foreign
-):
+async def test_a_foreign_item_is_not_read_as_a_counter(open_replica, engine, table_name, foreign):
     store = await open_replica(FakeClock(NOW_MS))
     engine.observer.client.put_item(TableName=table_name, Item={**KEY, **foreign})
     for _ in range(2):
@@ -270,7 +268,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 def charge_in_processes(engine, table_name: str) -> list[list[int]]:
-    """What three of them were admitted, and what failed, once all are ready."""
+    """Admitted charges and failures of three processes that start together."""
     command = [sys.executable, "-c", PROGRAM, engine.endpoint_url, table_name]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen(command, **pipes) for _ in range(3)]

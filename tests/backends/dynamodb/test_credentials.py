@@ -81,7 +81,7 @@ async def test_without_credentials_a_gateway_lives_and_says_why_until_they_arriv
         lines = [json.loads(JsonFormatter().format(each)) for each in caplog.records]
         missing = "AWS credentials cannot be found or refreshed"
         assert [line["message"] for line in lines].count(missing) == 1
-        assert "no AWS credentials can be found" in {line.get("reason") for line in lines}
+        assert "no AWS credentials found" in {line.get("reason") for line in lines}
         in_file(tmp_path, FIRST)
         async with asyncio.timeout(2.5):
             while (await gateway.put("k", 1)).status != 200:  # noqa: ASYNC110 - no event tells
@@ -110,7 +110,9 @@ async def test_calls_that_come_while_credentials_are_looked_for_wait_or_say_so(
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("break_it", ["missing token", "broken file"])
-async def test_broken_sources_are_told_and_do_not_stop_the_search(nothing, endpoint, tmp_path, break_it):
+async def test_broken_credential_sources_are_logged_and_do_not_stop_the_search(
+    nothing, endpoint, tmp_path, break_it
+):
     file = tmp_path / "AWS_SHARED_CREDENTIALS_FILE"
     if break_it == "missing token":
         nothing.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "none"))
@@ -119,7 +121,7 @@ async def test_broken_sources_are_told_and_do_not_stop_the_search(nothing, endpo
         file.write_text("no section\n[")
     async with unprepared_store(endpoint.endpoint_url) as store:
         for _ in range(3):
-            with pytest.raises(BackendUnavailable, match="no AWS credentials can be found"):
+            with pytest.raises(BackendUnavailable, match="no AWS credentials found"):
                 await PUT(store)
         nothing.delenv("AWS_WEB_IDENTITY_TOKEN_FILE", raising=False)
         in_file(tmp_path, FIRST)
@@ -135,7 +137,7 @@ async def test_a_newline_at_the_end_of_a_secret_is_not_part_of_it(nothing, endpo
         await assert_used(store, endpoint, FIRST)
 
 
-async def test_what_cannot_stand_in_a_header_is_not_taken_for_credentials(nothing, often, endpoint):
+async def test_text_that_no_header_can_carry_is_not_used_as_credentials(nothing, often, endpoint):
     nothing.setenv("AWS_ACCESS_KEY_ID", FIRST.access_key)
     nothing.setenv("AWS_SECRET_ACCESS_KEY", FIRST.secret_key)
     nothing.setenv("AWS_SESSION_TOKEN", "a\nb")

@@ -164,7 +164,7 @@ async def test_a_slow_call_does_not_hold_up_others(impatient, endpoint):
         assert sorted(seconds)[len(seconds) * 8 // 10] < 0.1
 
 
-async def test_more_calls_in_flight_than_are_kept_are_refused_at_once(endpoint, monkeypatch):
+async def test_calls_beyond_the_in_flight_cap_are_refused_immediately(endpoint, monkeypatch):
     monkeypatch.setattr(client, "MAX_IN_FLIGHT", 50)
     async with store_on(endpoint) as store:
         endpoint.always("PutItem", SILENCE)

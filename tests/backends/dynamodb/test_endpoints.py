@@ -1,4 +1,4 @@
-"""Where DynamoDB is, by botocore's own table of endpoints."""
+"""Endpoints of DynamoDB agree with botocore's table."""
 
 import botocore.session
 import pytest

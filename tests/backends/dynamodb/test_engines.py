@@ -201,7 +201,7 @@ def test_an_item_is_created_once(table):
     ("wanted", "returned"),
     [("ALL_NEW", {**key(), "n": number(2), "c": number(9)}), ("UPDATED_NEW", {"n": number(2)})],
 )
-def test_an_update_returns_what_it_was_asked_for(table, wanted, returned):
+def test_an_update_returns_the_requested_attributes(table, wanted, returned):
     table.put_item(Item={**key(), "n": number(1), "c": number(9)})
     updated = table.update_item(
         Key=key(),
@@ -258,12 +258,12 @@ def test_a_batch_of_26_is_refused(engine, table, unless_known_to_differ):
     assert error["Error"]["Code"] == "ValidationException"
 
 
-def test_what_is_too_large_is_refused(table):
+def test_an_item_above_the_size_limit_is_refused(table):
     for item in ({**key(), "v": {"B": b"v" * 410_000}}, key("k" * 1025), key("")):
         assert refused(table.put_item, Item=item)["Error"]["Code"] == "ValidationException"
 
 
-def test_consumed_capacity_is_what_the_documents_say(table, unless_known_to_differ):
+def test_consumed_capacity_matches_the_documents(table, unless_known_to_differ):
     unless_known_to_differ(Trait.CAPACITY)
     item = {**key(), "v": {"B": b"v" * 1500}}
     told = {"ReturnConsumedCapacity": "TOTAL"}
@@ -300,7 +300,7 @@ def test_answers_carry_a_checksum_that_is_right(engine):
     assert reply.headers["x-amz-crc32"] == str(zlib.crc32(reply.content))
 
 
-def test_errors_carry_a_checksum_too(engine, unless_known_to_differ):
+def test_errors_carry_a_checksum_as_well(engine, unless_known_to_differ):
     unless_known_to_differ(Trait.CHECKSUM_OF_ERRORS)
     reply = raw(engine, "DescribeTable", {"TableName": "kvs-nowhere"})
     assert reply.status_code == 400

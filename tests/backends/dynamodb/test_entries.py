@@ -1,4 +1,4 @@
-"""What users see of entries in DynamoDB, and what the table holds of them."""
+"""Entries in DynamoDB, as users see them and as the table stores them."""
 
 import asyncio
 from uuid import uuid4
@@ -55,7 +55,7 @@ async def store(engine, table_name):
 
 @pytest.fixture
 def items(engine, table_name):
-    """What is in the table, but for its partition keys."""
+    """Items of the table without their partition keys."""
 
     def items() -> list[dict]:
         found = engine.observer.scan(table_name)
@@ -93,7 +93,7 @@ async def test_the_largest_entry_and_odd_values_come_back_as_they_were(store):
         assert await store.entries.get(TABLE, "k") == Entry(value, None)
 
 
-async def test_odd_keys_are_kept_apart(store, engine, table_name):
+async def test_odd_keys_do_not_collide(store, engine, table_name):
     values = {key: Entry(str(number).encode(), None) for number, key in enumerate(ODD_KEYS)}
     await asyncio.gather(*(store.entries.put(TABLE, key, entry) for key, entry in values.items()))
     assert {key: await store.entries.get(TABLE, key) for key in ODD_KEYS} == values
@@ -152,7 +152,7 @@ async def endpoint():
         yield endpoint
 
 
-async def test_a_purge_follows_pages_and_sends_again_what_was_left_unprocessed(endpoint):
+async def test_a_purge_follows_pages_and_resends_unprocessed_items(endpoint):
     last = {"pk": {"S": "e"}, "sk": {"S": "k29"}}
     first_page = answer({"Items": page_of(*(f"k{n}" for n in range(30))), "LastEvaluatedKey": last})
     left = {"DeleteRequest": {"Key": {"pk": {"S": "e"}, "sk": {"S": "k7"}}}}

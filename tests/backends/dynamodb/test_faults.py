@@ -1,4 +1,4 @@
-"""What DynamoDB refuses, what closing leaves behind, and what no log may hold."""
+"""Refusals of DynamoDB, resources after closing, and secrets that no log may hold."""
 
 import asyncio
 import gc
@@ -28,12 +28,12 @@ from tests.support.dynamodb.observer import SECRET_ACCESS_KEY
 pytestmark = pytest.mark.virtual_time
 
 MISCONFIGURED = {
-    "AccessDeniedException": "the role may not do this",
-    "IncompleteSignatureException": "the signature is refused",
-    "InvalidSignatureException": "wrong secret, or a clock that is wrong",
-    "MissingAuthenticationTokenException": "the signature is refused",
-    "ResourceNotFoundException": "there is no such table",
-    "UnrecognizedClientException": "the credentials are not known",
+    "AccessDeniedException": "the role lacks permission",
+    "IncompleteSignatureException": "the signature was refused",
+    "InvalidSignatureException": "wrong secret or wrong clock",
+    "MissingAuthenticationTokenException": "the signature was refused",
+    "ResourceNotFoundException": "the table does not exist",
+    "UnrecognizedClientException": "the credentials are unknown",
     "ValidationException": "DynamoDB refuses the call",
     "SomethingNewException": "DynamoDB refuses the call",
 }
@@ -47,7 +47,7 @@ async def endpoint(environment):
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_what_an_operator_has_to_mend_is_told_as_such_and_not_repeated(endpoint, name):
+async def test_misconfigurations_are_reported_as_such_and_not_retried(endpoint, name):
     operation, call = ALL[name]
     if name in ("page", "purge"):
         operation = "Query"
@@ -61,7 +61,7 @@ async def test_what_an_operator_has_to_mend_is_told_as_such_and_not_repeated(end
             assert len(endpoint.of(operation)) == (16 if name == "page" else 1)
 
 
-async def test_a_name_of_an_error_that_is_none_is_not_repeated_to_anybody(endpoint):
+async def test_a_malformed_error_name_is_not_quoted(endpoint):
     async with store_on(endpoint) as store:
         endpoint.always("PutItem", refusal(f"{KEY} {SECRET_ACCESS_KEY}"))
         with pytest.raises(BackendUnavailable, match="does not speak the protocol of DynamoDB") as told:
@@ -90,7 +90,7 @@ async def test_a_response_beyond_any_of_dynamodbs_is_not_taken_in(endpoint, name
     async with store_on(endpoint) as store:
         for each in {operation, "Query"} if name in ("page", "purge") else {operation}:
             endpoint.always(each, huge)
-        with pytest.raises(BackendUnavailable, match="larger than any of its own"):
+        with pytest.raises(BackendUnavailable, match="larger than any that DynamoDB sends"):
             await call(store)
 
 

@@ -37,11 +37,11 @@ def feed(store):
 
 
 async def _announce(feed, number: int, name: str) -> None:
-    """As the second half of a swap that has taken this number."""
+    """Completes a swap that has taken this number."""
     await feed._client.call(Action.PUT, feed.announcement(number, name))
 
 
-async def test_an_announcement_that_appears_behind_a_later_one_is_told_when_it_is_there(store, feed):
+async def test_an_announcement_that_appears_behind_a_later_one_is_delivered_when_it_appears(store, feed):
     here = (await store.records.changes(None)).position
     slow, quick = await feed.next_number(), await feed.next_number()
     await _announce(feed, quick, "quick")
@@ -97,7 +97,7 @@ async def test_an_announcement_that_is_gone_makes_the_feed_incomplete_once(store
     assert (await store.records.changes(second.position)).is_complete
 
 
-async def test_a_reader_that_was_away_while_many_were_collected_begins_anew(store, feed):
+async def test_a_reader_that_missed_collected_announcements_begins_again(store, feed):
     here = (await store.records.changes(None)).position
     for _ in range(60):
         await feed.next_number()
@@ -106,7 +106,7 @@ async def test_a_reader_that_was_away_while_many_were_collected_begins_anew(stor
     assert (await store.records.changes(changes.position)).is_complete
 
 
-async def test_where_all_announcements_were_collected_a_reader_is_told_the_next_change(store, feed):
+async def test_a_reader_of_an_emptied_feed_receives_the_next_change(store, feed):
     for name in ("a", "b"):
         await store.records.swap(name, b"1", None)
     for number in (1, 2):
@@ -126,7 +126,7 @@ async def test_the_last_number_that_was_given_is_waited_for_before_another_is_an
 
 
 @pytest.mark.parametrize("name", [{}, {"m": {"N": "1"}}, {"m": {"L": [{"S": "a"}]}}], ids=repr)
-async def test_what_stands_in_the_place_of_an_announcement_makes_the_feed_incomplete(
+async def test_a_foreign_item_in_place_of_an_announcement_makes_the_feed_incomplete(
     store, feed, name, caplog
 ):
     here = (await store.records.changes(None)).position
@@ -165,7 +165,7 @@ async def test_a_number_that_somebody_else_has_taken_is_passed(store, feed):
 
 
 @pytest.mark.parametrize("changes_before", [3, 70])
-async def test_changes_are_told_though_the_counter_was_removed(store, feed, clock, changes_before):
+async def test_changes_are_delivered_after_the_counter_was_removed(store, feed, clock, changes_before):
     for number in range(changes_before):
         await store.records.swap(f"before {number}", b"1", None)
     position = (await store.records.changes(None)).position
@@ -197,7 +197,7 @@ class _Crash(BaseException):
 
 
 @pytest.mark.parametrize(("steps", "is_late"), [(n, is_late) for n in range(4) for is_late in (False, True)])
-async def test_wherever_a_swap_crashes_it_is_told_or_changes_nothing(
+async def test_a_swap_that_crashes_at_any_step_is_announced_or_changes_nothing(
     store, clock, monkeypatch, steps, is_late
 ):
     """Taking a number, the transaction, giving the number back."""
@@ -229,7 +229,7 @@ async def test_wherever_a_swap_crashes_it_is_told_or_changes_nothing(
 
 
 async def test_a_swap_without_a_reply_gives_its_number_back_and_is_not_made_later(store, feed, monkeypatch):
-    """What the changer sent may be under way; once the number was given back, it is refused."""
+    """A write still under way is refused once its number was given back."""
     call, sent = feed._client.call, []
 
     async def losing(action, request):

@@ -67,7 +67,7 @@ async def test_no_call_waits_for_a_refresh_that_hangs(nothing, endpoint, source,
 
 
 @pytest.mark.parametrize("kind", ["ExpiredTokenException", "UnrecognizedClientException"])
-async def test_credentials_that_are_refused_are_looked_for_again_at_once(nothing, endpoint, tmp_path, kind):
+async def test_refused_credentials_are_looked_up_again_immediately(nothing, endpoint, tmp_path, kind):
     in_file(tmp_path, FIRST)
     async with store_on(endpoint) as store:
         await asyncio.sleep(credentials.COOLDOWN_SECONDS + 0.1)

@@ -1,4 +1,4 @@
-"""What is repeated, how often, and what never is."""
+"""Retries: which calls, how often, and which never."""
 
 import asyncio
 import json
@@ -95,7 +95,7 @@ async def endpoint():
 
 
 async def usual_calls(endpoint, store, name: str) -> int:
-    """What a read takes if all goes well; a purge has one batch to delete."""
+    """Calls of a successful read; a purge has one batch to delete."""
     if name == "purge":
         endpoint.script("Query", page("k"))
     endpoint.calls.clear()
@@ -103,7 +103,7 @@ async def usual_calls(endpoint, store, name: str) -> int:
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES])
-async def test_what_was_throttled_is_repeated_whatever_it_is(endpoint, name):
+async def test_any_throttled_action_is_retried(endpoint, name):
     operation, call = (READS | WRITES)[name]
     async with store_on(endpoint) as store:
         usual = await usual_calls(endpoint, store, name)
@@ -259,7 +259,7 @@ async def test_mixed_faults_reach_few_readers_and_add_little_load(endpoint):
 
 
 async def _in_turn(call, store, times: int) -> int:
-    """How many of them failed."""
+    """Number of failed calls."""
     failed = 0
     for _ in range(times):
         try:

@@ -76,7 +76,7 @@ async def test_an_answer_in_two_packets_is_whole(session, endpoint):
     assert (reply.status, body) == (200, GOOD.body)
 
 
-async def test_only_the_checksum_tells_of_a_flipped_bit(session, endpoint):
+async def test_only_the_checksum_reveals_a_flipped_bit(session, endpoint):
     endpoint.script("GetItem", GOOD, GOOD.with_a_flipped_bit(), GOOD.with_wrong_crc32(), GOOD.without_crc32())
     seen = [await call(session, endpoint) for _ in range(4)]
     assert [reply.headers.get("x-amz-crc32") == str(GOOD.crc32) for reply, _ in seen] == [

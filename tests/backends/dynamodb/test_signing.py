@@ -57,6 +57,6 @@ def test_spaces_in_a_row_are_signed_as_one():
     verify_signature(AWSRequest("POST", "http://h/", data=b"{}"), headers, theirs, "eu-central-1")
 
 
-def test_credentials_do_not_show_what_they_hold():
+def test_credentials_hide_their_secret_in_repr():
     shown = f"{AwsCredentials('AKID', 'the secret', 'the token')!r}"
     assert shown == "AwsCredentials(...)"

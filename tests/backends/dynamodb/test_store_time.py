@@ -23,7 +23,7 @@ WINDOW_MS = 60_000
 APART_SECONDS = (0, 5, 30, 61, 3_600)
 LIMIT = 20
 BOUND_MS = 1_000
-"""By how much windows may be shorter or longer than 60 s: two replicas are off by half a second each, at the
+"""Tolerance of a window around 60 s: two replicas are off by half a second each, at the
 most, as long as each has seen a single response."""
 
 
@@ -58,9 +58,7 @@ async def _opened(stack, endpoint_url, table, clock, **settings):
 
 
 @pytest.mark.parametrize("engine", [Ministack], indirect=True)
-async def test_replicas_whose_clocks_are_up_to_an_hour_apart_admit_exactly_the_limit_in_each_window(
-    engine, table_name
-):
+async def test_replicas_with_clocks_an_hour_apart_admit_exactly_the_limit_in_each_window(engine, table_name):
     region, admitted_at = Region(), []
     async with AsyncExitStack() as stack:
         front = await stack.enter_async_context(ScriptedEndpoint(engine.endpoint_url, region.server.wall_ms))
@@ -104,7 +102,7 @@ async def test_without_the_time_of_dynamodb_no_charge_is_sent():
         endpoint = await stack.enter_async_context(prepared_endpoint(wall_ms=None))
         store = await _opened(stack, endpoint.endpoint_url, TABLE_NAME, FakeClock())
         endpoint.calls.clear()
-        with pytest.raises(BackendUnavailable, match="the time of DynamoDB is not known"):
+        with pytest.raises(BackendUnavailable, match="DynamoDB's time is unknown"):
             await store.counters.charge(KEY, 5, WINDOW_MS)
         assert endpoint.calls == []
         assert store.clock_lead_seconds is None
@@ -119,7 +117,7 @@ async def test_a_charge_asks_for_no_time_of_its_own():
         assert [call.operation for call in endpoint.calls] == ["UpdateItem"]
 
 
-def test_the_first_response_tells_the_time_to_half_a_second_and_half_its_round_trip():
+def test_the_first_response_gives_the_time_to_half_a_second_and_half_its_round_trip():
     for fraction_ms in range(0, 1000, 50):
         clock = FakeClock(1_795_132_800_000 + fraction_ms)
         time = StoreTime(clock)
@@ -132,7 +130,7 @@ def test_the_first_response_tells_the_time_to_half_a_second_and_half_its_round_t
 
 @pytest.mark.parametrize("seed", range(20))
 def test_responses_at_any_times_tell_it_to_little_more_than_their_round_trip(seed):
-    """And whatever comes, the bounds hold: the error is never more than half of what lies between them."""
+    """For any responses the error is at most half the distance between the bounds."""
     dice, clock = Random(seed), FakeClock()
     time = StoreTime(clock)
     for _ in range(200):
@@ -179,7 +177,7 @@ def test_a_time_that_nothing_has_confirmed_for_a_minute_is_not_known():
 @pytest.mark.parametrize(
     "date", [None, "", "yesterday", "Mon, 99 Foo 2026 00:00:00 GMT", "9" * 10_000, "\x00"]
 )
-def test_what_is_no_date_tells_nothing(date):
+def test_a_malformed_date_is_ignored(date):
     time = StoreTime(FakeClock())
     time.note(date, 0)
     with pytest.raises(BackendUnavailable):

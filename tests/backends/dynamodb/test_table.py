@@ -73,7 +73,7 @@ def reasons(caplog) -> list[str]:
     return [line["reason"] for line in lines if line["logger"] == "kvs.dynamodb"]
 
 
-async def test_replicas_that_start_at_once_make_one_table(credentials, engine, table_name, caplog):
+async def test_replicas_that_start_together_create_one_table(credentials, engine, table_name, caplog):
     here = (engine.endpoint_url, table_name)
     async with opened_dynamodb(*here) as one, opened_dynamodb(*here) as two, opened_dynamodb(*here):
         await asyncio.gather(PUT(one), PUT(two))
@@ -124,15 +124,13 @@ async def test_a_table_that_holds_something_keeps_its_time_to_live(credentials, 
         ({"ttl": None}, NO_TTL),
         ({"ttl": {"Enabled": True, "AttributeName": "x"}}, NO_TTL),
         ({"keys": {"pk": "HASH"}, "kind": "N", "ttl": None}, f"not strings; {NO_TTL}"),
-        (None, "there is no such table; create_table: true makes one"),
+        (None, "the table does not exist; set create_table: true to create it"),
     ],
     ids=lambda value: str(value)[:40],
 )
 @pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize("engine", [Ministack, DynamoDbLocal], indirect=True)
-async def test_what_is_wrong_is_named_once_and_mending_it_is_noticed(
-    engine, table_name, caplog, made, reason
-):
+async def test_a_fault_is_logged_once_and_its_repair_is_noticed(engine, table_name, caplog, made, reason):
     if made is not None:
         make(engine, table_name, **made)
     async with unprepared_store(engine.endpoint_url, table=table_name) as store:
@@ -200,7 +198,7 @@ async def test_a_table_that_is_being_made_is_waited_for(endpoint, caplog):
 
 
 @pytest.mark.parametrize("operation", ["CreateTable", "UpdateTimeToLive"])
-async def test_a_role_that_may_not_make_the_table_is_told_so(endpoint, operation):
+async def test_a_role_without_the_right_to_create_the_table_is_reported(endpoint, operation):
     endpoint.script("DescribeTable", refusal("ResourceNotFoundException"))
     endpoint.always("DescribeTable", answer({"Table": {**TABLE, "ItemCount": 0}}))
     off = answer({"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})

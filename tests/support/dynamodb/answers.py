@@ -1,4 +1,4 @@
-"""What an endpoint can say to a call of DynamoDB: the truth, refusals, and answers that went wrong."""
+"""Answers of an endpoint to a call: correct ones, refusals, and damaged ones."""
 
 import enum
 import json
@@ -25,7 +25,7 @@ _STATUSES = {"InternalServerError": 500, "InternalFailure": 500, "ServiceUnavail
 
 
 class Ending(enum.Enum):
-    """What becomes of the connection after the answer."""
+    """Fate of the connection after the answer."""
 
     KEEP = enum.auto()
     CLOSE = enum.auto()
@@ -40,13 +40,13 @@ class Answer:
     status: int = 200
     content_type: str = JSON
     crc32: int | None = None
-    """What `x-amz-crc32` says; None: the header is missing."""
+    """Value of `x-amz-crc32`; None if the header is missing."""
     date: str | None = None
     delay_s: float = 0.0
     sent_bytes: int | None = None
-    """How much of the body gets out; None: all. The length in the header is the body's own."""
+    """Number of body bytes sent; None for all. Content-Length is the whole body's."""
     pause_at: int | None = None
-    """Where in the body the packet ends, and for how long."""
+    """Position in the body at which the packet ends, and the pause after it."""
     pause_s: float = 0.0
     ending: Ending = Ending.KEEP
     raw: bool = False

@@ -52,7 +52,7 @@ class Call:
 
 Forward = Callable[[], Awaitable[Answer]]
 Step = Answer | Callable[[Call, Forward], Awaitable[Answer]]
-"""What to do about a call. A plain answer keeps it from the engine: nothing is applied."""
+"""Reaction to a call. A plain answer keeps the call from the engine, so nothing is applied."""
 
 
 def after_it_was_applied(spoil: Callable[[Answer], Answer]) -> Step:

@@ -13,7 +13,7 @@ from tests.support.ports import HOST
 
 
 class Trait(enum.Enum):
-    """What DynamoDB does and not every engine; the tests notice an engine that has learned it."""
+    """Features that some engine lacks; the tests notice an engine that gains one."""
 
     BATCH_LIMIT = "a batch of 26 is refused"
     CAPACITY = "consumed capacity is told as it is charged"

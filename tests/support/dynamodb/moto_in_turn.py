@@ -29,7 +29,7 @@ def _in_turn(environ: dict[str, Any], start_response: Callable[..., Any]) -> Ite
 
 
 def _copied(original: Any) -> Any:
-    """Of a table, what its transactions change: they put and delete whole items."""
+    """Items that transactions change: they put and delete whole items."""
     if not isinstance(original, models.Table):
         return copy.deepcopy(original)
     table = object.__new__(models.Table)  # not counted among the instances that moto keeps

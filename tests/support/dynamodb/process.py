@@ -29,7 +29,7 @@ class EngineProcess(ServerProcess):
 
     name: ClassVar[str]
     differences: ClassVar[Mapping[enum.Enum, str]] = {}
-    """Where it is known not to do what DynamoDB does, with the reason."""
+    """Known differences from DynamoDB, with reasons."""
 
     def __init__(self) -> None:
         super().__init__(TemporaryDirectory(prefix="kvs-dynamodb-", ignore_cleanup_errors=True))
