@@ -1,7 +1,7 @@
 """One conformance suite over all stores and their decorators.
 
-An adapter's test class inherits `StoreConformance` and supplies `open_store`. A
-store that keeps real time also sets `short_ms` and `slack_ms`.
+An adapter's test class inherits `StoreConformance` and supplies `open_store`. A store that keeps real time
+also sets `short_ms` and `slack_ms`.
 """
 
 from tests.backends.conformance_base import BackendConformance
@@ -26,8 +26,8 @@ class StoreConformance(
     RecordStoreConformance,
     FeedConformance,
 ):
-    """Everything that is asked of a store."""
+    """The rules for every store."""
 
 
 class SharedStoreConformance(StoreConformance, SharedFeedConformance):
-    """Everything that is asked of a store that others can write to."""
+    """The rules for a store that foreign programs can write to."""

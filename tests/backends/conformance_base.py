@@ -1,4 +1,4 @@
-"""What the conformance suites share: an opened store, and how time passes for it."""
+"""Shared by the conformance suites: an open store, and its time."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -15,10 +15,9 @@ async def _nothing() -> int:
 
 @dataclass(frozen=True)
 class Opened:
-    """A store, as one or more replicas hold it.
+    """A store, as one or more replicas have opened it.
 
-    `pass_time` lets so many milliseconds go by; `left_over` counts entries and
-    records, where the store can tell.
+    `pass_time` lets milliseconds pass; `left_over` counts entries and records where the test can.
     """
 
     replicas: tuple[Backend, ...]
@@ -28,14 +27,14 @@ class Opened:
 
 
 class Conformance:
-    """What the three suites share."""
+    """Fixtures and settings of the suites."""
 
     window_ms = 60_000
-    """Of windows whose end no test waits for."""
+    """Length of windows whose end no test waits for."""
     short_ms = 60_000
-    """Of those whose end a test waits for; short where a store keeps real time."""
+    """Length of windows whose end a test waits for; short where a store keeps real time."""
     slack_ms = 0
-    """How long before the close a call is made so that its answer comes before it."""
+    """Time before the close at which a call is made so that its answer arrives before it."""
 
     def open_store(self) -> AbstractAsyncContextManager[Opened]:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What every window counter has to do."""
+"""The rules for every window counter."""
 
 import asyncio
 from secrets import token_hex
@@ -9,7 +9,7 @@ from backends.interface import Charge
 from tests.backends.conformance_base import Conformance, Opened
 
 ROUNDING_MS = 2
-"""Between two clocks that tell milliseconds."""
+"""Rounding between two clocks of milliseconds."""
 
 
 class WindowCounterConformance(Conformance):
@@ -20,7 +20,7 @@ class WindowCounterConformance(Conformance):
     async def _charge(
         self, opened: Opened, bucket: str, limit: int, times: int, window_ms: int | None = None
     ) -> list[Charge]:
-        """So many charges at once, dealt out to the replicas."""
+        """Makes concurrent charges, distributed over the replicas."""
         replicas = opened.replicas
         return await asyncio.gather(
             *(
@@ -52,8 +52,8 @@ class WindowCounterConformance(Conformance):
         assert not (await self._charge(opened, bucket, 2, 1))[0].admitted
 
     async def test_a_charge_returns_the_remaining_charges_of_its_window(self, opened, bucket):
-        told = [charge.remaining for charge in await self._charge(opened, bucket, 3, 5)]
-        assert sorted(told) == [0, 0, 0, 1, 2]
+        remaining = [charge.remaining for charge in await self._charge(opened, bucket, 3, 5)]
+        assert sorted(remaining) == [0, 0, 0, 1, 2]
         assert (await self._charge(opened, bucket, 9, 1))[0].remaining == 5
         assert (await self._charge(opened, bucket, 2, 1))[0].remaining == 0
 

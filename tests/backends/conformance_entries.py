@@ -1,4 +1,4 @@
-"""What every entry store has to do."""
+"""The rules for every entry store."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What every store's feed of changes has to do."""
+"""The rules for every change feed."""
 
 import asyncio
 from secrets import token_hex
@@ -17,7 +17,7 @@ _FEEDS = (backends.memory.backend, backends.redis.records.feed, backends.dynamod
 class FeedConformance(Conformance):
     @pytest.fixture
     async def names(self, store):
-        """Makes names of records, which are gone afterwards."""
+        """Makes names of records; removes the records afterwards."""
         made: list[str] = []
 
         def name() -> str:
@@ -93,17 +93,17 @@ class FeedConformance(Conformance):
 
     @pytest.fixture
     def fewest_changes(self, monkeypatch) -> int:
-        """So many are told in one answer, for the time of a test."""
+        """Sets the number of names in one answer during a test."""
         for module in _FEEDS:
             monkeypatch.setattr(module, "MAX_CHANGES", 3)
         return 3
 
 
 class SharedFeedConformance(FeedConformance):
-    """The same of a store that others can write to."""
+    """The rules for the feed of a store that foreign programs can write to."""
 
     async def intrude(self, opened: Opened) -> None:
-        """Somebody else writes into the feed what no gateway does."""
+        """Writes foreign data into the feed."""
         raise NotImplementedError
 
     async def test_foreign_data_in_the_feed_hides_no_change(self, opened, store, names):

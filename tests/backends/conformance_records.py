@@ -1,4 +1,4 @@
-"""What every record store has to do."""
+"""The rules for every record store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +15,7 @@ from tests.backends.conformance_base import Conformance
 class RecordStoreConformance(Conformance):
     @pytest.fixture
     async def prefix(self, opened, store) -> AsyncIterator[str]:
-        """A prefix for names, of which nothing is left afterwards."""
+        """A prefix for names; its records are removed afterwards."""
         prefix = f"test/{token_hex(8)}/"
         yield prefix
         for name, record in [each async for each in all_records(store.records, prefix)]:
@@ -195,7 +195,7 @@ class RecordStoreConformance(Conformance):
 
 
 async def _create_all(records: RecordStore, names: Sequence[str]) -> None:
-    """Twenty at once: an engine that takes them in turn has answered the last one before its deadline."""
+    """Twenty concurrent calls: an engine that serializes them answers the last before its deadline."""
     for first in range(0, len(names), 20):
         await asyncio.gather(*(records.swap(name, b"1", None) for name in names[first : first + 20]))
 
@@ -205,7 +205,7 @@ async def _names(records: RecordStore, prefix: str) -> list[str]:
 
 
 async def _paged(records: RecordStore, prefix: str, limit: int) -> list[NamedRecord]:
-    """All records of a prefix, page after page, each of which is as long as it is said to be."""
+    """Returns all records of a prefix, page by page; fails if a page has the wrong length."""
     found: list[NamedRecord] = []
     while True:
         page = await records.page(prefix, after=found[-1][0] if found else "", limit=limit)

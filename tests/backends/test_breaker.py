@@ -1,4 +1,4 @@
-"""The circuit breaker opens after five consecutive failures and lets one probe through per second."""
+"""The circuit breaker opens after five consecutive failures and admits one probe per second."""
 
 import pytest
 

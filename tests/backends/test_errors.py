@@ -1,4 +1,4 @@
-"""An error that is kept and raised by many tasks."""
+"""Copies of an error that many tasks raise."""
 
 import pytest
 

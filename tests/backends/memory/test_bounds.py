@@ -1,4 +1,4 @@
-"""The memory store holds no more than `max_bytes` and collects what fell due."""
+"""The memory store holds at most `max_bytes` and collects expired entries."""
 
 import gc
 import tracemalloc
@@ -22,7 +22,7 @@ def new_store(clock: FakeClock, max_bytes: int = 2**40) -> MemoryEntryStore:
 
 
 async def fill(store: MemoryEntryStore, entry: Entry, value_bytes: int = 1000) -> int:
-    """Put entries until there is no room; how many there were."""
+    """Puts entries until there is no room; returns their number."""
     for number in range(10_000):
         try:
             await store.put(TABLE, f"k{number:04d}", Entry(b"x" * value_bytes, entry.expires_at_ms))
@@ -33,7 +33,7 @@ async def fill(store: MemoryEntryStore, entry: Entry, value_bytes: int = 1000) -
 
 @pytest.fixture
 def full(clock) -> MemoryEntryStore:
-    """A store with room for 100,000 bytes, to be filled."""
+    """A store with room for 100,000 bytes."""
     return new_store(clock, 100_000)
 
 
@@ -169,7 +169,7 @@ async def test_overwriting_one_key_for_ever_does_not_grow_memory(clock, step_ms)
     store = new_store(clock)
     tracemalloc.start()
     try:
-        for number in range(100_000):
+        for number in range(20_000):
             await store.put(TABLE, "k", Entry(b"1", clock.wall_ms() + YEAR_MS + number * step_ms))
         held_bytes, _ = tracemalloc.get_traced_memory()
     finally:
@@ -197,11 +197,12 @@ KEYS = {
 @pytest.mark.parametrize("seconds_apart", [None, 0, 1], ids=["no expiry", "one second", "a second each"])
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
 async def test_the_estimate_is_never_below_the_memory_in_use(clock, key, seconds_apart):
+    """6,000 entries include the resizes of a dict (5,461) and a set (4,915), where an entry costs most."""
     store = new_store(clock)
     gc.collect()
     tracemalloc.start()
     try:
-        for number in range(12_000):
+        for number in range(6_000):
             later_ms = None if seconds_apart is None else clock.wall_ms() + 1000 * seconds_apart * number
             await store.put(TABLE, key(number), Entry(b"%d" % number, later_ms and later_ms + 60_000))
             if number >= 1000 and number % 50 == 0:

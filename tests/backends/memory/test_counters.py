@@ -1,4 +1,4 @@
-"""The memory store's windows are given back once they closed."""
+"""The memory store removes closed windows."""
 
 from backends.memory.backend import MemoryWindowCounter
 

@@ -1,4 +1,4 @@
-"""The memory store does what is asked of every store."""
+"""The conformance suite for the memory store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ class TestMemory(StoreConformance):
 
 
 def opened_memory(replicas: tuple, inner: MemoryBackend, clock: FakeClock) -> Opened:
-    """`replicas` that stand before one memory store."""
+    """Opens `replicas` in front of one memory store."""
 
     async def pass_time(ms: int) -> None:
         clock.advance(ms)

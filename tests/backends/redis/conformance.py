@@ -1,4 +1,4 @@
-"""What is asked of every store, asked of two replicas on one Redis, whatever its topology."""
+"""The conformance suite for two replicas on one Redis of any topology."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -21,7 +21,7 @@ PREFIX = "kvs"
 
 @asynccontextmanager
 async def opened_redis(url: str, **settings) -> AsyncIterator[Backend]:
-    """A replica's store, once it answers."""
+    """Opens a replica's store and waits until it answers."""
     backend = await open_backend(RedisSettings(url=url, **settings), SystemClock())
     try:
         await first_answer(backend)
@@ -31,12 +31,12 @@ async def opened_redis(url: str, **settings) -> AsyncIterator[Backend]:
 
 
 async def pass_time(ms: int) -> None:
-    """Redis keeps its own time, so time has to pass."""
+    """Sleeps: Redis keeps its own time."""
     await asyncio.sleep(ms / 1000)
 
 
 class RedisConformance(SharedStoreConformance):
-    """A class of tests sets `settings` and `servers` for the time that it runs."""
+    """The suite; a test class sets `settings` and `servers` while it runs."""
 
     short_ms = 1500
     slack_ms = 400
@@ -54,7 +54,7 @@ class RedisConformance(SharedStoreConformance):
         await feed._topology.call(feed._keys.changes, pack("XADD", feed._keys.changes, "*", "other", b"\xff"))
 
     async def _left_over(self) -> int:
-        """Entries and records; counters leave by themselves."""
+        """Counts entries and records; counters expire by themselves."""
         kinds = (b":e:", b":records", b":names:")
         names = [name for server in self.servers for name in server.command("KEYS", f"{PREFIX}:*")]
         return sum(any(name.startswith(PREFIX.encode() + kind) for kind in kinds) for name in names)

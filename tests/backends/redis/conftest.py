@@ -1,4 +1,4 @@
-"""Connections to one Redis, and the loops that tests of them run on."""
+"""Fixtures of the Redis tests: servers, connections, event loops, deadlines."""
 
 import asyncio
 import gc
@@ -14,18 +14,17 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(config, item):
-    """A module that says so runs on the gateway's own loop, too; its details differ from asyncio's."""
+    """Runs modules about sockets and TLS on uvloop, the gateway's loop; its details differ from asyncio's."""
     if item.get_closest_marker("virtual_time"):
         return {"virtual": VirtualTimeLoop}
-    factories = {"asyncio": asyncio.new_event_loop}
-    if getattr(item.module, "RUNS_ON_UVLOOP_TOO", False):
-        factories["uvloop"] = uvloop.new_event_loop
-    return factories
+    if getattr(item.module, "RUNS_ON_UVLOOP", False):
+        return {"uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def deadlines(request):
-    """Those of production for modules that say so."""
+    """Long deadlines, except in modules that ask for those of production."""
     if getattr(request.module, "DEADLINES_OF_PRODUCTION", False):
         yield
     else:
@@ -52,7 +51,7 @@ def empty(server):
 
 @pytest.fixture
 async def quiet_loop():
-    """Fails a test after which the loop has something to complain about."""
+    """Fails a test that leaves an unhandled exception in the event loop."""
     complaints = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
     yield
@@ -64,7 +63,7 @@ async def quiet_loop():
 
 @pytest.fixture
 async def connect(quiet_loop):
-    """Connects to a port; what the test does not end is ended."""
+    """Connects to a port; connections that are still open at the end are ended."""
     opened = []
 
     async def connect(port: int) -> Connection:

@@ -1,4 +1,4 @@
-"""One socket shared by many calls: whatever happens, each gets its own reply, or a failure in time."""
+"""One socket shared by many calls: each gets its own reply, or fails in time."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from backends.redis.wire.resp import ErrorReply
 from tests.support.outcomes import outcomes, reasons
 from tests.support.wire import until
 
-RUNS_ON_UVLOOP_TOO = True
+RUNS_ON_UVLOOP = True
 
 LARGE = bytes(range(256)) * 256
 GARBAGE = [

@@ -1,4 +1,4 @@
-"""No call waits for longer than its deadline, and none is given up because this process was slow (D89)."""
+"""No call waits beyond its deadline, and none is abandoned because this process was slow (D89)."""
 
 import asyncio
 import socket
@@ -14,17 +14,17 @@ from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.stopwatch import Stopwatch
 
-RUNS_ON_UVLOOP_TOO = True
+RUNS_ON_UVLOOP = True
 DEADLINES_OF_PRODUCTION = True
 
 SLACK_SECONDS = 0.1
-"""The second look comes up to 40 ms after the deadline."""
+"""The grace period ends up to 40 ms after the deadline."""
 LARGE = bytes(range(256)) * 256
 
 
 @pytest.fixture
 def deaf():
-    """A listening socket that takes connections and reads nothing."""
+    """A listening socket that accepts connections and reads nothing."""
     with socket.create_server((HOST, 0)) as listener:
         listener.settimeout(1)
         yield listener
@@ -75,7 +75,7 @@ async def test_a_late_reply_on_an_ended_connection_reaches_no_call(connect, link
 
 
 async def test_a_blocked_event_loop_does_not_fail_calls(connection):
-    """There is more to read than is read in one turn of the loop, and all of it has come."""
+    """All replies have arrived, more than one turn of the loop reads."""
     assert await connection.send(pack("SET", "large", LARGE)) == b"OK"
     calls = [connection.send(pack("GET", "large")) for _ in range(10)]
     await asyncio.sleep(0)
@@ -93,7 +93,7 @@ async def test_an_event_loop_blocked_in_the_grace_period_does_not_fail_calls(con
 
 
 async def test_calls_sent_by_a_slow_callback_have_their_full_deadline(connection):
-    """Of a second, so that a busy Redis has time, too."""
+    """The deadline is a second here, so a busy Redis has time."""
     with deadlines_of(1.0):
         early = connection.send(pack("PING"))
         await asyncio.sleep(0)
@@ -103,7 +103,7 @@ async def test_calls_sent_by_a_slow_callback_have_their_full_deadline(connection
 
 
 async def test_a_later_call_has_a_deadline_of_its_own(connection):
-    """A second, so that a busy Redis has time, too."""
+    """The deadline is a second here, so a busy Redis has time."""
     with deadlines_of(1.0):
         for _ in range(3):
             assert await connection.send(pack("BLPOP", "nothing-there", 0.4)) is None
@@ -125,7 +125,7 @@ async def test_a_server_that_does_not_read_fails_calls_in_time_and_gets_no_more_
 
 
 async def test_an_abandoned_write_is_not_applied_after_a_later_acknowledged_one(connect):
-    """What a stopped server has in its buffer may be applied still, but before anything that comes later."""
+    """A stopped server may still apply what is in its buffer, but before anything that comes later."""
     names = [f"k{number}" for number in range(300)]
     with RedisServer() as server:
         first = await connect(server.port)

@@ -1,4 +1,4 @@
-"""What users see of entries in Redis, and what Redis holds of them."""
+"""Entries in Redis, as users see them and as Redis stores them."""
 
 import asyncio
 import struct
@@ -37,7 +37,7 @@ async def _check_fresh(acts: list, server: RedisServer) -> None:
     await store.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(acts=st.lists(ACTS, max_size=60))
 def test_a_sequence_of_operations_behaves_like_a_dictionary(server, acts):
     asyncio.run(_check_fresh(acts, server))
@@ -100,7 +100,7 @@ def _fill(server: RedisServer, entries: int) -> None:
 
 
 async def test_a_cursor_of_another_process_restarts_the_scan_of_its_master(server, store):
-    """It would skip keys: each process has a hash function of its own."""
+    """The old cursor would skip keys: each process has a hash function of its own."""
     _fill(server, 2000)
     cursor = (await store.entries.purge([TABLE], None)).cursor
     masters, run, scan, left = cursor.split("/")

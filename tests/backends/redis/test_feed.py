@@ -1,4 +1,4 @@
-"""The feed of changes in Redis: a stream that was cut, removed, replaced, or is something else."""
+"""The change feed in Redis when its stream was trimmed, removed, replaced, or is foreign data."""
 
 import pytest
 
@@ -45,7 +45,7 @@ async def test_the_feed_is_incomplete_for_a_lost_position(server, records, loss)
 
 
 async def test_a_feed_replaced_in_a_failover_is_incomplete(server, records):
-    """The new master lacks the last announcement, and has given its id to another."""
+    """The new master lacks the last announcement and has given its id to another."""
     await _swap(records, "a", "b")
     here = (await records.changes(None)).position
     identifier = here.split(" ")[1]
@@ -57,14 +57,14 @@ async def test_a_feed_replaced_in_a_failover_is_incomplete(server, records):
 
 @pytest.fixture
 async def saving():
-    """A server that has on disk what it was told to save, and a store on it."""
+    """A server that restarts with the data of its last SAVE, and a store on it."""
     with RedisServer() as server:
         async with opened_redis(f"redis://127.0.0.1:{server.port}") as store:
             yield server, store
 
 
 async def test_the_feed_is_incomplete_after_another_process_took_over(saving):
-    """As after a failover: the position is there, a record that was read since is not."""
+    """As after a failover: the position exists, a change that was read since does not."""
     server, store = saving
     await _swap(store.records, "a")
     here = (await store.records.changes(None)).position

@@ -1,4 +1,4 @@
-"""A server that replies with anything at all: each call fails in time, and the loop stays free."""
+"""Servers that reply with anything: each call fails in time, and the event loop stays free."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ from tests.support.ports import HOST
 from tests.support.redis.scripted import ScriptedRedis
 
 LOOP_SECONDS = 0.05
-"""Of processor time, that a reply may keep the loop from everything else."""
+"""Bound on the CPU time that one reply may take from the event loop."""
 
 HOSTILE = {
     "an array of two billion elements": b"*2000000000\r\n",
@@ -59,11 +59,11 @@ async def test_a_reply_beyond_the_bounds_ends_the_connection_and_costs_no_time(r
 
 
 async def test_reading_takes_time_linear_in_the_bytes_received():
-    """In pieces as small as they come: of a line that does not end, a string, an array."""
+    """Small pieces of an endless line, a string and an array; quadratic time would take minutes."""
     for head, piece, pieces in (
         (b"+", b"x", LONGEST_LINE_BYTES),
-        (b"$50000000\r\n", b"x" * 100, 100_000),
-        (b"*%d\r\n" % MOST_ELEMENTS, b":1\r\n", MOST_ELEMENTS - 1),
+        (b"$50000000\r\n", b"x" * 100, 30_000),
+        (b"*%d\r\n" % MOST_ELEMENTS, b":1\r\n", 30_000),
     ):
         reader = ReplyReader()
         assert list(reader.feed(head)) == []
@@ -151,7 +151,7 @@ CALLS = {
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 @pytest.mark.parametrize("scheme", ["redis", "redis+cluster", "redis+sentinel"])
 async def test_a_reply_of_another_shape_is_an_ordinary_error(scheme, shape, caplog):
-    """Of what is asked before a server is used, or of everything later."""
+    """The reply comes to all commands, also to those that precede the use of a server."""
     async with ScriptedRedis(lambda _: shape) as server:
         path = "/main" if scheme == "redis+sentinel" else ""
         store = await open_backend(RedisSettings(url=f"{scheme}://{HOST}:{server.port}{path}"), SystemClock())

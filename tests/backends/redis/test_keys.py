@@ -1,4 +1,4 @@
-"""Names in Redis are injective."""
+"""Key names in Redis are injective."""
 
 from hypothesis import assume, given
 from hypothesis import strategies as st

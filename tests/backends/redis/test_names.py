@@ -1,4 +1,4 @@
-"""The index of records by name, where a version has written that knows none."""
+"""The name index of records after writes of a version without it."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("empty")
 
 
 def write_as_before(server: RedisServer, *names: str) -> None:
-    """What the version did that kept no index."""
+    """Writes records as the version without an index did."""
     for name in names:
         server.command("HSET", RECORDS, name, RECORD)
 

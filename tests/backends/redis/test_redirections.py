@@ -15,11 +15,9 @@ from tests.support.ports import HOST, free_port
 from tests.support.redis.resp import CommandBuffer
 from tests.support.stopwatch import Stopwatch
 
-RUNS_ON_UVLOOP_TOO = True
-
 TABLE = Keyspace("tbl_a")
 ROUNDS = 8
-"""Enough to open the circuit breaker, and to fail while it is open."""
+"""Enough rounds to open the circuit breaker and to fail while it is open."""
 LONGEST_CALL_SECONDS = 0.35
 CLOSED_PORT = free_port()
 
@@ -77,7 +75,7 @@ def asked_elsewhere(port, _):
 
 
 def moved_once_connected(port, command):
-    """It lets connections in and owns all slots, as it says, and redirects every key."""
+    """Accepts connections, claims all slots, and redirects every key."""
     match command:
         case [b"PING"]:
             return b"+PONG\r\n"

@@ -1,4 +1,4 @@
-"""The servers that the Redis tests rely on do what those tests believe."""
+"""The servers of the Redis tests behave as those tests assume."""
 
 import socket
 import ssl

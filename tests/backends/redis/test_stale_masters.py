@@ -1,4 +1,4 @@
-"""A master that was replaced while it was cut off serves on: nobody stays with it, nobody begins with it."""
+"""A master that was replaced while it was cut off keeps serving: no replica stays with it or adopts it."""
 
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,7 +26,7 @@ ROLE = b"role:master\r\n"
 
 
 def _reply(words):
-    """Of a server that says to be a master."""
+    """INFO of a server that claims to be a master."""
     return {b"INFO": encode(ROLE)[4:], b"TIME": encode("1", "0")}.get(words[0], b"+OK\r\n")
 
 
@@ -35,7 +35,7 @@ def _master(_number):
 
 
 class Vote:
-    """What a sentinel replies: the port of a server, or nothing."""
+    """The reply of a sentinel: the port of a server, or none."""
 
     def __init__(self, server):
         self.server = server
@@ -61,7 +61,7 @@ async def _opened(url):
 
 @pytest.fixture
 async def region():
-    """Two servers that both believe to be the master, and three sentinels that name the first."""
+    """Two servers that both claim to be the master, and three sentinels that name the first."""
     async with _servers(2, _master) as masters:
         votes = [Vote(masters[0]) for _ in range(3)]
         async with _servers(3, lambda number: votes[number]) as sentinels:
@@ -70,7 +70,7 @@ async def region():
 
 
 async def _put_to(store, master, seconds=NOTICED_SECONDS):
-    """Puts until one arrives at a server; how many seconds that took."""
+    """Puts until one arrives at a server; returns the seconds that took."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with asyncio.timeout(seconds):
@@ -151,7 +151,7 @@ async def test_disagreeing_sentinels_prevent_a_new_connection(region):
 
 @pytest.fixture
 async def cluster():
-    """Three masters of a third of the slots each, and one server more; `views` is what each of them sees."""
+    """Three masters of a third of the slots each, and one more server; `views` is the slot map of each."""
     async with _servers(4, _master) as nodes:
         views = [nodes[:3] for _ in nodes]
 

@@ -1,4 +1,4 @@
-"""What somebody else has done to the gateway's keys: told as a fault of the store, or healed."""
+"""Foreign data in the gateway's keys: reported as an error of the store, or repaired."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("empty")
 
 @asynccontextmanager
 async def served(server: RedisServer):
-    """A gateway that has served, and has counted it."""
+    """Runs a gateway that has served and counted a call."""
     async with run_gateway({"store": {"kind": "redis", "url": server.url}}, clock=SystemClock()) as gateway:
         assert (await gateway.put(KEY, VALUE)).status == 200
         yield gateway

@@ -1,4 +1,4 @@
-"""Who is let in, and what is said of who is not: no secret, in the right class of error, at once."""
+"""TLS and credentials: a refusal has the right class of error and names its reason, but no secret."""
 
 import asyncio
 import logging
@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Entry
+from backends.interface import Entry, StoreWarning
 from backends.redis.settings import SentinelSettings
 from backends.redis.topology import server
 from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
+from tests.support.purging import purge
 from tests.support.redis import RedisServer, TlsServer
 from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
@@ -30,7 +31,7 @@ from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.store_traffic import TABLE
 from tests.support.stores import first_answer
 
-RUNS_ON_UVLOOP_TOO = True
+RUNS_ON_UVLOOP = True
 
 SECRET = "s3cr3t"
 NO_CERTIFICATE = (
@@ -49,7 +50,7 @@ def secured():
 
 @pytest.fixture(scope="module")
 def tls_cluster():
-    """One node is enough: how it is asked is no other for more of them."""
+    """A cluster of one node: TLS and credentials are the same for more nodes."""
     with TlsServer(cluster_enabled="yes", tls_cluster="yes", cluster_announce_ip=HOST) as node:
         node.command("CLUSTER", "ADDSLOTS", *range(16_384))
         wait_for(
@@ -66,7 +67,7 @@ def servers(secured, tls_cluster):
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory):
-    """The certificate of an authority that has signed nothing here."""
+    """The certificate of an authority that has signed no certificate here."""
     file = tmp_path_factory.mktemp("stranger") / "ca.pem"
     trustme.CA().cert_pem.write_to_path(str(file))
     return file
@@ -83,7 +84,7 @@ def log(caplog):
 
 
 async def _refusal_of(settings, *servers):
-    """What a store says that was opened just now, and again when it knows; each time in time."""
+    """Returns the error of three calls of a new store, each of which fails in time."""
     store = await open_backend(settings, SystemClock())
     try:
         for _ in range(3):
@@ -93,9 +94,9 @@ async def _refusal_of(settings, *servers):
             assert watch.seconds < REFUSAL_SECONDS
     finally:
         await store.close()
-    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
-    assert SECRET not in told
-    assert PASSWORD not in told
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert SECRET not in shown
+    assert PASSWORD not in shown
     return caught.value
 
 
@@ -183,7 +184,7 @@ async def test_a_server_that_requires_tls_is_distinguished_from_a_dead_one(secur
 
 
 async def test_a_server_without_tls_is_distinguished_from_a_dead_one(servers, stranger, log, monkeypatch):
-    """It says nothing at all, so that the deadline ends the wait."""
+    """The server sends nothing, so the deadline ends the wait."""
     monkeypatch.setattr(server, "DEADLINE_SECONDS", 0.25)
     url = f"rediss://:{SECRET}@{HOST}:{servers.plain.port}"
     store = await open_backend(RedisSettings(url=url, ca_file=str(stranger)), SystemClock())
@@ -230,7 +231,7 @@ async def test_another_client_certificate_is_used_from_the_next_connection_on():
 
 
 class _LockedSentinel(RedisServer):
-    """Asks for a password, and knows a user besides who may ask for the master alone."""
+    """A sentinel with a password, and a user who has the right to ask for the master alone."""
 
     arguments = ("--sentinel",)
 
@@ -247,7 +248,7 @@ class _LockedSentinel(RedisServer):
 
 @pytest.fixture(scope="module")
 def locked_region(servers):
-    """Three sentinels that ask for a password, and a master that asks for another one."""
+    """Three sentinels that require a password, and a master that requires another one."""
     with ExitStack() as stack:
         sentinels = [stack.enter_context(_LockedSentinel()) for _ in range(3)]
         for sentinel in sentinels:
@@ -348,6 +349,31 @@ async def _is_refused(store):
     return False
 
 
+async def test_a_named_user_with_the_documented_rights_can_use_every_port(secured):
+    large = Entry(b"x" * 65_536, SystemClock().wall_ms() + 60_000)
+    secured.command("FLUSHALL")
+    async with opened_redis(secured.url, ca_file=str(secured.ca_file)) as store:
+        await store.entries.put(TABLE, "k", ENTRY)
+        await store.entries.put(TABLE, "large", large)
+        assert await asyncio.gather(*(store.entries.get(TABLE, "large") for _ in range(50))) == [large] * 50
+        await store.entries.delete(TABLE, "large")
+        assert [step.deleted for step in await purge(store.entries, TABLE)] == [1]
+        assert [(await store.counters.charge("b", 1, 60_000)).admitted for _ in "12"] == [True, False]
+        assert await store.records.swap("a", b"1", None)
+        record = await store.records.read("a")
+        position = (await store.records.changes(None)).position
+        assert await store.records.swap("a", b"2", record.version)
+        assert (await store.records.changes(position)).names == ("a",)
+        secured.command("DEL", "kvs:names:{kvs:records}")  # so that a page has to repair the index
+        ((name, record),) = await store.records.page("", after="", limit=10)
+        assert (name, record.document) == ("a", b"2")
+        secured.command("ZADD", "kvs:names:{kvs:records}", 0, "b")
+        assert len(await store.records.page("", after="", limit=10)) == 1
+        assert await store.records.swap("a", None, record.version)
+        await store.ping()
+        assert StoreWarning.EVICTION in store.warnings
+
+
 async def test_a_cluster_is_served_over_tls(tls_cluster):
     async with opened_redis(_as_cluster(tls_cluster.url), ca_file=str(tls_cluster.ca_file)) as store:
         await store.entries.put(TABLE, "k", ENTRY)
@@ -355,7 +381,7 @@ async def test_a_cluster_is_served_over_tls(tls_cluster):
 
 
 class _TlsSentinel(TlsServer):
-    """Asks for no password, and trusts the authority of the master alone."""
+    """A sentinel without a password that trusts only the authority of the master."""
 
     arguments = ("--sentinel",)
 

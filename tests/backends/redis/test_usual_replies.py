@@ -1,4 +1,4 @@
-"""What the request path asks, and how the replies to it look on the wire."""
+"""Replies of the request path are read in one step."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ KEYS, POSTS = Keys("kvs"), Keyspace("t/posts")
 
 
 class Wire:
-    """A topology of one server that keeps the bytes of each reply."""
+    """A topology of one server that records the bytes of each reply."""
 
     def __init__(self, server):
         self.server = server
