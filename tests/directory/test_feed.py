@@ -223,6 +223,7 @@ async def test_a_revoked_token_stays_revoked_in_an_outage(region, replica, follo
         await following.knows(token)
 
 
+@pytest.mark.virtual_time
 async def test_a_change_of_unknown_outcome_forces_a_lookup_although_the_feed_answers(region, replica):
     token = await replica.create()
     await replica.knows(token)

@@ -7,8 +7,9 @@ import pytest
 
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace, PurgeStep
+from gateway.directory.reclaim import reclaimer
 from gateway.directory.reclaim.lease import LEASE_MS, RENEWED_AFTER_MS
-from gateway.directory.reclaim.reclaimer import COMMANDS_PER_SECOND, TABLES_PER_RUN
+from gateway.directory.reclaim.reclaimer import COMMANDS_PER_SECOND
 from gateway.directory.records import ReclaimRecord, encode, reclaim_name
 from gateway.domain.model import Environment
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
@@ -40,6 +41,13 @@ class ScriptedWalk:
         self.begun.set()
         self._region.clock.advance(self._step_ms)
         return PurgeStep(str(at + 1) if at + 1 < self._steps else None, 500, 0, 2)
+
+
+@pytest.fixture
+def few_per_run(monkeypatch) -> int:
+    """The number of tables in a run, smaller than in production."""
+    monkeypatch.setattr(reclaimer, "TABLES_PER_RUN", 20)
+    return 20
 
 
 async def _delete_tables(region: Region, replica: Replica, count: int, entries: int = 3) -> list[Keyspace]:
@@ -86,13 +94,13 @@ async def test_tables_deleted_during_a_run_join_the_next_run(region, replica):
     assert walk.asked == [(2, None), (2, "1"), (2, "2"), (1, None), (1, "1"), (1, "2")]
 
 
-async def test_more_tables_than_a_lease_can_name_take_several_runs(region, replica):
+async def test_more_tables_than_a_lease_can_name_take_several_runs(region, replica, few_per_run):
     walk = ScriptedWalk(region, steps=1)
-    for number in range(TABLES_PER_RUN + 7):
+    for number in range(few_per_run + 7):
         name = reclaim_name(f"tbl_{number:032x}")
         assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [TABLES_PER_RUN, 7]
+    assert [tables for tables, _ in walk.asked] == [few_per_run, 7]
 
 
 async def test_while_one_replica_reclaims_the_others_read_only_the_lease(region, replica, other):
@@ -225,15 +233,15 @@ async def test_tables_deleted_while_a_run_is_stalled_are_purged_where_the_store_
     assert await region.record_names("reclaim/") == []
 
 
-async def test_all_tables_have_their_turn_while_runs_are_stalled(region, replica):
+async def test_all_tables_have_their_turn_while_runs_are_stalled(region, replica, few_per_run):
     walk = ScriptedWalk(region, steps=2)
     walk.held_up_at = 1
-    for number in range(TABLES_PER_RUN + 7):
+    for number in range(few_per_run + 7):
         name = reclaim_name(f"tbl_{number:032x}")
         assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [TABLES_PER_RUN, TABLES_PER_RUN]
-    assert len(walk.tables) == TABLES_PER_RUN + 7
+    assert [tables for tables, _ in walk.asked] == [few_per_run, few_per_run]
+    assert len(walk.tables) == few_per_run + 7
 
 
 async def test_an_intent_rewritten_during_a_run_does_not_count_as_purged(region, replica):

@@ -1,4 +1,4 @@
-"""Any input at all gives 4xx, never 5xx."""
+"""Any input gives 4xx, never 5xx. The fuzz target `signature` tries far more inputs."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -57,7 +57,7 @@ MEANINGFUL = [
     b"x-kvs-proxy-secret",
 ]
 HARMLESS = (b"date", b"x-kvs-caller-arn", b"x-kvs-proxy-secret")
-"""Ignored beside X-Amz-Date, and ignored from anyone but a trusted proxy."""
+"""Ignored beside X-Amz-Date, or from peers other than the trusted proxy."""
 PIECES = [
     *(value for fields in VALID for value in fields.values()),
     *VALID[1][b"authorization"].split(b" "),
@@ -75,7 +75,7 @@ noise = st.binary(max_size=80) | st.lists(st.sampled_from(PIECES) | st.binary(ma
 
 
 def spliced(value: bytes) -> st.SearchStrategy[bytes]:
-    """The value with noise in place of a part of it."""
+    """Replaces a part of the value by noise."""
     places = st.integers(0, len(value))
     return st.builds(
         lambda one, other, middle: value[: min(one, other)] + middle + value[max(one, other) :],
@@ -86,7 +86,7 @@ def spliced(value: bytes) -> st.SearchStrategy[bytes]:
 
 
 def answer(fields: list[tuple[bytes, bytes]], target: bytes = b"/v1/put") -> int:
-    """The status by which the policy answers; anything that is no refusal at all fails the test."""
+    """Returns the status of the policy's answer; any exception other than a refusal fails the test."""
     call = Call(Operation.PUT, target, Headers(fields), b"{}", "127.0.0.1")
     try:
         POLICY.verify(call)
@@ -102,7 +102,7 @@ def test_the_unmodified_requests_are_valid(valid):
 
 @pytest.mark.parametrize("valid", VALID, ids=["static", "session"])
 @pytest.mark.parametrize("name", MEANINGFUL, ids=bytes.decode)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_noise_as_a_header_is_refused(valid, name, data):
     value = data.draw(noise)
@@ -111,7 +111,7 @@ def test_noise_as_a_header_is_refused(valid, name, data):
 
 
 @pytest.mark.parametrize("name", [b"authorization", b"x-amz-date", b"x-amz-security-token"], ids=bytes.decode)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_header_with_noise_inside_is_refused_or_means_the_same(name, data):
     valid = VALID[1]
@@ -120,7 +120,7 @@ def test_a_header_with_noise_inside_is_refused_or_means_the_same(name, data):
     assert answer([*(valid | {name: value}).items()]) in ({200, 403} if means_the_same else {403})
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(names=noise)
 def test_noise_as_the_list_of_signed_headers_is_refused(names):
     valid = VALID[0]
@@ -129,13 +129,13 @@ def test_noise_as_the_list_of_signed_headers_is_refused(names):
     assert answer([*(valid | {b"authorization": authorization}).items()]) == expected
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(fields=st.lists(st.tuples(st.sampled_from(MEANINGFUL) | st.binary(max_size=20), noise), max_size=10))
 def test_any_headers_at_all_are_refused(fields):
     assert answer(fields) == 403
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(query=noise)
 def test_any_query_at_all_is_refused_or_empty(query):
     status = answer(list(VALID[0].items()), b"/v1/put?" + query)
