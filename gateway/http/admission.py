@@ -1,13 +1,13 @@
-"""Admission to a listener: who may stay connected. The group that uses most is evicted first (D150).
+"""Admission of connections to a listener, and eviction of waiting ones (D150).
 
-A connection can lose its place while it waits for its client: it is new and has sent no whole head, it has
-sent a head and its body is on its way, its response waits to be read, or it is kept between two requests. A
-connection that arrives when all places are taken gets that of the one which has waited for longest, in the
-largest of these four groups: a flood of silent connections drives out its own, and so do bodies that do not
-come, clients that do not read, and connections kept without a use. One whose request is being served never
-loses its place.
+A connection can be evicted while it waits for its client. When the listener is full, a new connection takes
+the place of the one that has waited longest in the largest group of waiting connections. So a flood of silent
+connections evicts its own, and so do bodies that do not come, clients that do not read, and connections that
+are kept without a use. A connection whose request is being served is never evicted.
 
-Nothing is searched: each group is a dict in the order in which its connections began to wait.
+The group follows from the state of the connection. One that ends stays in the group where it waited, so that
+nobody gains a longer stay by being refused. Nothing is searched: each group is a dict in the order in which
+its connections began to wait.
 """
 
 from collections import Counter
@@ -15,17 +15,19 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, Protocol, TypeVar
 
+from gateway.http.state import CLOSING, HEAD, KEPT, LINGERING, NEW, RECEIVING, SERVING, UNREAD, State
+
 FEWEST_REFUSED = 64
 _NETWORK_BYTES = 8
 
 
 class Connected(Protocol):
-    """A connection, as far as its place goes."""
+    """The limiter's view of a connection."""
 
     peer: str
 
     def evict(self) -> None:
-        """Close at once: the place is another's."""
+        """Closes immediately, to make room for another connection."""
         ...
 
 
@@ -33,51 +35,74 @@ Member = TypeVar("Member", bound=Connected)
 
 
 class ConnectionLimiter(Generic[Member]):
-    """At most `most` places, and `most_per_address` for one address; 0: no bound of its own."""
+    """Admits `max_connections`, and `max_per_address` of one address; 0: no limit per address.
 
-    def __init__(self, most: int, most_per_address: int) -> None:
-        self._most = most
-        self._most_with_refused = with_refused(most)
-        self._most_per_address = most_per_address
+    `connections` are all that are open, with those that are just being refused.
+    """
+
+    def __init__(self, max_connections: int, max_per_address: int) -> None:
+        self._max_connections = max_connections
+        self._max_with_refused = with_refused(max_connections)
+        self._max_per_address = max_per_address
         self._by_address: Counter[str] = Counter()
-        self.taken: set[Member] = set()
+        self.connections: set[Member] = set()
         self.new: dict[Member, None] = {}
         self.receiving: dict[Member, None] = {}
         self.unread: dict[Member, None] = {}
         self.kept: dict[Member, None] = {}
+        self._serving: dict[Member, None] = {}
+        self._groups = {
+            NEW: self.new,
+            HEAD: self.kept,  # keeps the turn that it had: a byte now and then buys no longer stay
+            KEPT: self.kept,
+            SERVING: self._serving,
+            RECEIVING: self.receiving,
+            UNREAD: self.unread,
+            LINGERING: self.unread,
+        }
         self.evicted = 0
 
-    def admits(self, connection: Member) -> bool:
-        """Give a new connection a place, if need be another's; False if there is none for it."""
-        if self._most_per_address:
+    def admit(self, connection: Member) -> bool:
+        """Admits a new connection, if need be by an eviction. Returns False if there is no room for it."""
+        if self._max_per_address:
             address = client_of(connection.peer)
-            if self._by_address[address] >= self._most_per_address:
+            if self._by_address[address] >= self._max_per_address:
                 return False
             self._by_address[address] += 1
-        self.taken.add(connection)
-        if len(self.taken) > self._most and not self._make_room():
+        self.connections.add(connection)
+        if len(self.connections) > self._max_connections and not self._make_room():
             return False
         self.new[connection] = None
         return True
 
+    def moved(self, connection: Member, before: State, after: State) -> None:
+        """Follows an admitted connection into the group of its new state."""
+        joined = self._groups.get(after)
+        if joined is None:
+            if before is not SERVING or after is not CLOSING:
+                return
+            joined = self.unread  # its last response has yet to be read
+        left = self._groups[before]
+        if left is not joined:
+            left.pop(connection, None)
+            joined[connection] = None
+
     def leave(self, connection: Member) -> None:
-        """The connection has ended. It may have lost its place before, or never had one."""
-        if connection not in self.taken:
+        """Removes a connection that has ended. It may have been evicted before, or never been admitted."""
+        if connection not in self.connections:
             return
-        self.taken.discard(connection)
-        self.new.pop(connection, None)
-        self.receiving.pop(connection, None)
-        self.unread.pop(connection, None)
-        self.kept.pop(connection, None)
-        if self._most_per_address:
+        self.connections.discard(connection)
+        for group in (self.new, self.receiving, self.unread, self.kept, self._serving):
+            group.pop(connection, None)
+        if self._max_per_address:
             address = client_of(connection.peer)
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
 
-    def lets_linger(self, connection: Member) -> bool:
-        """Whether one that was not admitted may stay until it has read why."""
-        return connection in self.taken and len(self.taken) <= self._most_with_refused
+    def may_linger(self, connection: Member) -> bool:
+        """Tests whether a connection that was not admitted may stay until it has read its refusal."""
+        return connection in self.connections and len(self.connections) <= self._max_with_refused
 
     def _make_room(self) -> bool:
         largest = max((self.receiving, self.new, self.unread, self.kept), key=len)
@@ -91,13 +116,13 @@ class ConnectionLimiter(Generic[Member]):
 
 
 def with_refused(connections: int) -> int:
-    """How many there may be, with those beyond the cap that are just being refused."""
+    """Adds to a number of connections those beyond the limit that are just being refused."""
     return connections + max(connections // 8, FEWEST_REFUSED)
 
 
 @lru_cache(10_000)
 def client_of(peer: str) -> str:
-    """What one client calls from: an address, of IPv6 the network of 64 bits that everybody has."""
+    """Returns the address that one client calls from; of IPv6, its network of 64 bits."""
     try:
         address = ip_address(peer)
     except ValueError:

@@ -1,10 +1,10 @@
 """One connection: requests in, responses out, one after the other.
 
-It has aiohttp's parser and is nothing of aiohttp's (D68). Measured on aiohttp 3.14, whose server it
-replaces: a head or a silent new connection has no deadline there, a handler is not told that the body it
-waits for is malformed, what the parser refuses is answered in plain text and logged with a traceback, a
-closed connection waits without end for a client that does not read, and a client that half-closes counts
-as gone.
+It has aiohttp's parser and no other part of aiohttp (D68). Its server, which this module replaces, was
+measured at 3.14: a head or a silent new connection has no deadline; a handler that waits for a body does not
+learn that the body is malformed; input that the parser refuses is answered in plain text and logged with a
+traceback; a connection being closed waits for ever for a client that does not read; and a client that
+half-closes counts as gone.
 """
 
 import asyncio
@@ -26,9 +26,40 @@ from gateway.domain.errors import (
 )
 from gateway.http.deadline import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
-from gateway.http.receiving import FramingTooLong, Malformed, Message, Receiver
+from gateway.http.receiving import FramingTooLong, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
-from gateway.http.service import OpenConnection, Service
+from gateway.http.service import Service
+from gateway.http.state import (
+    ABORT,
+    AWAIT_BODY,
+    BLOCK,
+    BODY_ENDED,
+    BROKEN,
+    BUSY,
+    CLOSE,
+    CLOSING,
+    DRAINED,
+    ENDED,
+    IDLE,
+    KEEP,
+    KEPT,
+    LINGERING,
+    LOST,
+    MESSAGE,
+    NEW,
+    OPEN,
+    PIECE,
+    RECEIVING,
+    REFUSE,
+    REFUSED,
+    RESET,
+    SHUT_DOWN,
+    TRANSITIONS,
+    UNREAD,
+    Event,
+    State,
+    UnknownTransition,
+)
 from gateway.observability.logs import name_server_of, report_exception, unregister
 
 log = logging.getLogger("kvs.edge")
@@ -40,18 +71,15 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """Serves the requests of one client.
+    """Serves the requests of one client. `gateway.http.state` has the theory of its states.
 
-    Parsed messages wait in a queue; a None there stands for what is not HTTP. One task takes them in turn; it
-    begins with the first message and ends with the connection. Once `_ends`, what still comes is dropped, and
-    the connection is closed when the queue is empty.
+    Parsed messages wait in the receiver's queue. One task takes them in turn; it begins with the first
+    message and ends with the connection.
     """
 
     __slots__ = (
         "__weakref__",
-        "_awaits_head",
         "_deadline",
-        "_ends",
         "_loop",
         "_receiver",
         "_request",
@@ -60,13 +88,12 @@ class Connection(asyncio.Protocol):
         "_task",
         "_transport",
         "_waiter",
-        "_waits_in",
         "peer",
+        "state",
     )
 
     _transport: asyncio.Transport
     _sender: Sender
-    _waits_in: dict[OpenConnection, None]
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -76,32 +103,30 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._request: Request | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._awaits_head = True
-        self._ends = False
+        self.state: State = NEW
         self.peer = ""
         service.to_connect.add(self)
 
     # for the listener: `OpenConnection`
 
-    @property
-    def awaits_head(self) -> bool:
-        return self._awaits_head
-
     def close_if_idle(self) -> None:
-        if not self._is_busy:
+        if self.state in IDLE:
             self._close()
 
     def stop_lingering(self) -> None:
+        if self.state is REFUSED:
+            self._close()
         self._sender.stop_lingering()
 
     def evict(self) -> None:
-        self._ends = True
-        self._sender.abort()
+        if self.state < BROKEN:
+            self._on(ABORT)
+            self._sender.abort()
 
     def abort(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        self._sender.abort()
+        self.evict()
 
     # for the event loop
 
@@ -109,62 +134,67 @@ class Connection(asyncio.Protocol):
         service, settings = self._service, self._service.settings
         self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
         self._receiver.open(self._transport)
-        self._sender = Sender(self._transport, self._deadline, settings.write_seconds)
+        self._sender = Sender(self._transport, settings.write_seconds)
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""  # behind a proxy all have the same
         service.to_connect.discard(self)
-        self._waits_in = service.limiter.new
-        if service.limiter.admits(self):
+        if service.limiter.admit(self):
             self._deadline.set(settings.head_seconds, self._refuse_late_head)
             return
-        self._refuse(Overloaded("this replica, or this address, has as many connections as it may"))
-        if not service.limiter.lets_linger(self):
+        self._refuse(Overloaded("this replica, or your address, has reached its limit of connections"))
+        if not service.limiter.may_linger(self):
             self._close()
 
     def data_received(self, data: bytes) -> None:
-        if self._ends:
+        """Feeds bytes, or none (`_parse_on`), to the parser, and follows what became of them.
+
+        The task is woken for whole heads alone, so a request costs one switch of tasks and not one per
+        packet. A body on the way wakes its reader through its stream; here only the end of the body is
+        noticed, because from then on the connection must not be evicted: all that its client had to send is
+        there.
+        """
+        if self.state >= LINGERING:
             return
         try:
             has_messages = self._receiver.feed(data)
-        except Malformed:
-            self._ends = has_messages = True
-            self._receiver.queue.append(None)
-        except FramingTooLong:
-            self._ends = True
-            if not self._is_busy:
+        except FramingTooLong:  # requests before it are answered; then the connection ends without a word
+            if self.state in IDLE:
                 self._refuse(BadRequest())
+            elif self.state is RECEIVING:
+                self._on(BODY_ENDED)
             return
         if has_messages:
             self._begin_to_serve()
-        elif self._request is not None:
-            if self._request.body.is_eof():
-                self._waits_in.pop(self, None)
-        elif data and not self._awaits_head and not self._is_busy:
-            self._awaits_head = True
+        elif self.state is RECEIVING:
+            if cast(Request, self._request).body.is_eof():
+                self._on(BODY_ENDED)
+        elif self.state is KEPT and data:
+            self._on(PIECE)
             self._deadline.set(self._service.settings.head_seconds, self._refuse_late_head)
 
     def eof_received(self) -> bool:
-        """The client sends no more. What it has sent whole is answered (RFC 9112, section 9.6).
+        """Ends the input: the client sends no more. Whole requests are answered (RFC 9112, section 9.6).
 
         True keeps the other direction open, which TLS cannot do.
         """
-        self._ends = True
         self._receiver.end()
-        self._sender.client_ended()
+        self._sender.stop_lingering()
         is_tls = self._transport.get_extra_info("ssl_object") is not None
-        if self._is_busy and not is_tls:
+        if self.state in BUSY and not is_tls:
+            if self.state is RECEIVING:
+                self._on(BODY_ENDED)
             return True
         self._close()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._on(LOST if exc is None else RESET)
         self._service.limiter.leave(self)
         if self._task is not None:
             self._service.unfinished.add(self._task)
-        self._ends = True
         self._receiver.lose()
         self._deadline.close()
-        self._sender.lost(exc)
+        self._sender.lost()
         wake(self._waiter)
 
     def pause_writing(self) -> None:
@@ -175,23 +205,22 @@ class Connection(asyncio.Protocol):
 
     # requests
 
-    @property
-    def _is_busy(self) -> bool:
-        """Whether a request is being read, served or answered, or waits for that."""
-        return self._request is not None or bool(self._receiver.queue)
-
-    @property
-    def _is_last(self) -> bool:
-        """Whether no other request can follow the one that is being served."""
-        return (self._ends or self._receiver.has_dropped) and not self._receiver.queue
+    def _on(self, event: Event) -> None:
+        before = self.state
+        try:
+            after = TRANSITIONS[before][event]
+        except KeyError:
+            raise UnknownTransition(before, event) from None
+        if after is not before:
+            self.state = after
+            self._service.limiter.moved(self, before, after)
 
     def _parse_on(self) -> None:
-        """For the receiver, which has room."""
+        """Goes on parsing: the receiver has room."""
         self.data_received(b"")
 
     def _begin_to_serve(self) -> None:
-        self._awaits_head = False
-        self._waits_in.pop(self, None)
+        self._on(MESSAGE)
         self._deadline.clear()
         if self._task is None:
             self._task = self._loop.create_task(self._serve(), name="connection")
@@ -206,8 +235,8 @@ class Connection(asyncio.Protocol):
             while queue and await self._exchange(queue.pop(0), task):
                 if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
-                elif not self._ends:
-                    self._wait_in(self._service.limiter.kept)
+                elif self._receiver.input is OPEN:
+                    self._on(KEEP)
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter
@@ -217,27 +246,36 @@ class Connection(asyncio.Protocol):
             self._service.unfinished.discard(task)
             unregister(task)
             self._task = self._waiter = self._request = None
-            self._wait_in(self._service.limiter.unread)
             self._close()
 
     async def _exchange(self, message: Message | None, task: "asyncio.Task[None]") -> bool:
-        """Send the response to a message; False if the connection is good for no other."""
+        """Sends the response to a message. Returns False if the connection is good for no other.
+
+        Everything may have changed wherever this suspends: the connection may be lost or evicted while the
+        handler runs or the client reads. So the state is looked at after each `await`, and nothing is sent to
+        a connection that ends. A handler is not cancelled for that: its store may have done the work already.
+
+        A message is freed for the parser as soon as its body has ended: before it is served, so that the next
+        ones are parsed meanwhile, or else when its response is written. A response that leaves a part of the
+        body unread ends the connection, so such a message is never freed.
+        """
         if message is None or not is_servable(message[0]):
-            self._refuse(BadRequest())
-            self._wait_in(self._service.limiter.unread)
-            await self._sender.linger()
+            self._write_refusal(BadRequest())
+            await self._linger()
             return False
         head, body = message
         has_arrived = body.is_eof()
         if has_arrived:
             self._receiver.free()
         else:
-            self._wait_in(self._service.limiter.receiving)
+            self._on(AWAIT_BODY)
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
         except Exception as error:
             response = self._fail(error)
+        if self.state >= CLOSING:
+            return False
         closes = response.closes or self._must_close(body, response.answer.code)
         keep_alive = request.keep_alive and not (closes or self._is_last)
         now_seconds = self._service.clock.wall_ms() // 1000
@@ -245,31 +283,23 @@ class Connection(asyncio.Protocol):
         self._sender.write(first)
         if rest:
             self._sender.write(rest)
-        if self._sender.is_paused:
-            self._wait_in(self._service.limiter.unread)
-            if not await self._sender.drain():
-                return False
+        if self._sender.is_paused and not await self._drain():
+            return False
         if closes:
-            self._ends = True
-            self._wait_in(self._service.limiter.unread)
-            was_there = await self._sender.linger()
-            if response.on_read is not None and was_there and await self._sender.was_read():
-                response.on_read()
+            await self._end_with(response)
+            return False
         self._request = None
-        self._waits_in.pop(self, None)
         if keep_alive and not has_arrived:
             self._receiver.free()
         return keep_alive
 
-    def _wait_in(self, group: dict[OpenConnection, None]) -> None:
-        """Wait for the client, among others that wait for the same, unless its place is lost."""
-        self._waits_in.pop(self, None)
-        if self in self._service.limiter.taken:
-            self._waits_in = group
-            group[self] = None
+    @property
+    def _is_last(self) -> bool:
+        """Tests whether no other request can follow the one being served."""
+        return self._receiver.input is not OPEN and not self._receiver.queue
 
     def _must_close(self, body: StreamReader, code: str | None) -> bool:
-        """What is left of the request's body, or a drain, ends the connection.
+        """Tests whether the rest of the request's body, or a drain, ends the connection.
 
         A drain lets pipelined requests that are there be answered first.
         """
@@ -278,14 +308,14 @@ class Connection(asyncio.Protocol):
         return self._service.is_draining() and (code == ShuttingDown.code or not self._receiver.queue)
 
     def _fail(self, error: Exception) -> Response:
-        """A handler has no exceptions of its own: this one was not handled."""
+        """Refuses a request whose handler raised an exception that it did not foresee."""
         report_exception(log, error)
         self._service.count_refusal(InternalError())
         return Response(refuse(InternalError()), closes=True)
 
     @property
     def request_id(self) -> str | None:
-        """That of the request being served, for the log."""
+        """Request id of the current request, for log lines."""
         return None if self._request is None else self._request.id
 
     def _invite(self) -> None:
@@ -293,19 +323,47 @@ class Connection(asyncio.Protocol):
 
     # ends
 
+    async def _drain(self) -> bool:
+        """Waits until the client has read enough. Returns False if the connection ends instead."""
+        self._on(BLOCK)
+        if not await self._sender.drain():
+            self.evict()
+        if self.state is not UNREAD:
+            return False
+        self._on(DRAINED)
+        return True
+
+    async def _end_with(self, response: Response) -> None:
+        was_there = await self._linger()
+        if response.on_read is None or not was_there:
+            return
+        if await self._sender.was_acknowledged() and self.state is not BROKEN:
+            response.on_read()
+
+    async def _linger(self) -> bool:
+        self._on(SHUT_DOWN)
+        return await self._sender.linger(for_client=self._receiver.input is not ENDED)
+
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer what is no request, or cannot be served, and end the connection."""
-        self._service.count_refusal(refusal)
-        self._ends = True
-        now_seconds = self._service.clock.wall_ms() // 1000
-        self._sender.write(encode_refusal(refusal, now_seconds))
+        """Refuses something that never was a request, and ends the connection."""
+        self._on(REFUSE)
+        self._write_refusal(refusal)
         self._sender.shut_down()
         self._deadline.set(LINGER_SECONDS, self._close)
+
+    def _write_refusal(self, refusal: Refusal) -> None:
+        self._service.count_refusal(refusal)
+        self._sender.write(encode_refusal(refusal, self._service.clock.wall_ms() // 1000))
 
     def _refuse_late_head(self) -> None:
         seconds = self._service.settings.head_seconds
         self._refuse(RequestTimeout(f"the head did not arrive in time, at most {seconds:g} s"))
 
     def _close(self) -> None:
-        self._ends = True
-        self._sender.close()
+        """Closes once all that was written has left; a client that does not read it has `write_seconds`."""
+        if self.state >= CLOSING:
+            return
+        self._on(CLOSE)
+        self._deadline.clear()
+        if self._sender.close():
+            self._deadline.set(self._service.settings.write_seconds, self.evict)

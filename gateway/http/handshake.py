@@ -9,6 +9,7 @@ from typing import cast
 from gateway.domain.errors import Overloaded
 from gateway.http.connection import Connection
 from gateway.http.service import Service
+from gateway.http.state import NEW
 
 
 class Handshake(asyncio.Protocol):
@@ -19,7 +20,7 @@ class Handshake(asyncio.Protocol):
     behind the handshake, before the loop wakes who waits for that.
     """
 
-    awaits_head = True
+    state = NEW
 
     def __init__(self, service: Service, context: ssl.SSLContext) -> None:
         self._service = service
@@ -52,7 +53,7 @@ class Handshake(asyncio.Protocol):
         self.peer = intern(name[0]) if name else ""
         limiter = self._service.limiter
         # a connection that was refused shakes hands first, to be refused in words by `Connection`
-        if limiter.admits(self) or limiter.lets_linger(self):
+        if limiter.admit(self) or limiter.may_linger(self):
             self._transport.pause_reading()
             self._task = asyncio.get_running_loop().create_task(self._serve(), name="handshake")
         else:

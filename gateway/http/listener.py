@@ -13,6 +13,7 @@ from gateway.http.connection import Connection
 from gateway.http.handover import leave_port
 from gateway.http.handshake import Handshake
 from gateway.http.service import Service
+from gateway.http.state import KEPT
 
 _BACKLOG = 4096
 _POLL_SECONDS = 0.02
@@ -61,7 +62,7 @@ class Listener:
         waiting = [connection for each in sockets for connection in _accept_waiting(each)]
         await self._serve(waiting)
         for connection in list(self._service.connections):
-            if not connection.awaits_head:
+            if connection.state is KEPT:
                 connection.close_if_idle()
         moment_ends_at = asyncio.get_running_loop().time() + _LATE_HEAD_SECONDS
         await _until(lambda: not self._service.awaits_heads, min(moment_ends_at, ends_at))

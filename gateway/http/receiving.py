@@ -1,6 +1,6 @@
 """The receiving side of a connection: bytes to messages, by aiohttp's parser (D125), and backpressure.
 
-The parser is fed whole packets, and one packet may hold several messages. Where any of it is not HTTP, all
+The parser is fed whole packets, and one packet may hold several messages. If any part of it is not HTTP, all
 of it is refused.
 """
 
@@ -12,6 +12,8 @@ from aiohttp import StreamReader
 from aiohttp.http import HttpRequestParser, RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 
+from gateway.http.state import DROPPED, ENDED, LAST, OPEN, Input
+
 Message = tuple[RawRequestMessage, StreamReader]
 """A head and the stream of its body, which may still be on its way."""
 
@@ -19,37 +21,39 @@ MAX_QUEUED = 32
 """Pipelined messages that are parsed ahead. Then the parser stops, and the transport is paused."""
 
 MAX_FRAMING_BYTES = 16_384
-"""What may come without completing a head or bringing a body forward. aiohttp bounds each line of a head and
-their number: one megabyte in all, two as the parser keeps it. Trailers of chunks have the same bounds."""
+"""Bytes that may come without completing a head or bringing a body forward. aiohttp bounds each line of a
+head and their number: one megabyte in all, two as the parser keeps it. Trailers have the same bounds."""
 
 MAX_QUEUED_BYTES = 65_536
-"""Behind the request that is served, this much is read ahead, and at most one packet more."""
+"""Bytes that are read ahead behind the request being served, and at most one packet more."""
 
 _BODY_BUFFER_BYTES = 65_536
 _HEAD_END = b"\r\n\r\n"
+
+_AHEAD, _BODY = 1, 2
+"""Reasons to pause the transport: enough is parsed ahead, and the stream of a body is full."""
 
 
 class BrokenBody(Exception):
     """A body that is framed wrongly, or stops before its end."""
 
 
-class Malformed(Exception):
-    """What came is not HTTP."""
-
-
 class FramingTooLong(Exception):
-    """A head, or what frames a body, has no end."""
+    """A head, or the framing of a body, has no end."""
 
 
 class Receiver:
     """Receives the messages of one connection.
 
-    `queue` holds those that wait; a None there stands for what is not HTTP. Not all of a packet is parsed at
-    once: no more than `MAX_QUEUED` messages ahead, and nothing behind an Upgrade before a message is freed.
-    When there is room again, `parse_on` is called, to feed no bytes. `has_dropped`: bytes may be lost, so no
-    message can follow.
+    `queue` holds the messages that wait; a None there is a piece that is not HTTP. `input` says what may
+    still come (`gateway.http.state`).
 
-    Of the protocol that streams of bodies expect they use `connected`, `pause_reading` and `resume_reading`.
+    A packet is not always parsed whole: at most `MAX_QUEUED` messages ahead, and nothing behind an Upgrade
+    before a message is freed. Once there is room again, `parse_on` is called, to feed no bytes; until then
+    the transport is paused. It is paused for as long as there is a reason (`_paused_for`).
+
+    aiohttp's streams of bodies take a Receiver for their protocol: they use `connected`, `pause_reading` and
+    `resume_reading`.
     """
 
     __slots__ = (
@@ -57,14 +61,13 @@ class Receiver:
         "_body_bytes",
         "_count",
         "_framing_bytes",
-        "_is_full",
-        "_is_held",
         "_kept_back",
         "_parse_on",
         "_parser",
+        "_paused_for",
         "_read_ahead_bytes",
         "_transport",
-        "has_dropped",
+        "input",
         "queue",
     )
 
@@ -80,30 +83,39 @@ class Receiver:
         self._parse_on = parse_on
         self._transport: asyncio.Transport | None = None
         self.queue: list[Message | None] = []  # an empty deque takes 700 bytes more
+        self.input: Input = OPEN
         self._count = 0
         self._body: StreamReader = EMPTY_PAYLOAD
         self._body_bytes = self._framing_bytes = self._read_ahead_bytes = 0
         self._kept_back = b""
-        self._is_full = self._is_held = False
-        self.has_dropped = False
+        self._paused_for = 0
 
     def open(self, transport: asyncio.Transport) -> None:
-        """Bytes will come from this transport."""
+        """Sets the transport that bytes will come from."""
         self._transport = transport
 
     def feed(self, data: bytes) -> bool:
-        """Queue the messages whose heads end in `data`, if any do.
+        """Queues the messages whose heads end in `data`; returns whether any do. Raises FramingTooLong.
 
-        Raises Malformed or FramingTooLong, after which nothing more may be fed.
+        Input that the parser refuses is the last, and is queued as a None: the requests before it are
+        answered first, then it is refused, in the order in which they came.
+
+        The parser counts the messages that it gave and that were not freed, and holds back the rest of a
+        packet when they are MAX_QUEUED; feeding it no bytes makes it go on. `_count` is the same number. The
+        bounds on bytes are kept here, because the parser has none: `_read_ahead_bytes` for those that come
+        while a message waits or is served, and `_framing_bytes` for those that complete nothing.
         """
+        if self.input >= DROPPED:
+            return False
         if self._kept_back:
             data, self._kept_back = self._kept_back + data, b""
         is_in_body = not self._body.is_eof()
         try:
             messages, is_upgraded, rest = self._parser.feed_data(data)
         except Exception:  # for some targets it is yarl's IndexError
-            self.end()
-            raise Malformed from None
+            self._end(DROPPED)
+            self.queue.append(None)
+            return True
         if self._count:
             self._read_ahead_bytes += len(data)
         if not messages:
@@ -111,9 +123,9 @@ class Receiver:
                 self._bound_framing(len(data))
             self._pause_if_full()
             return False
-        if self.has_dropped:
+        if self.input is LAST:  # only the body of the message before was still of use
             return False
-        if is_upgraded:
+        if is_upgraded:  # the parser has stopped behind a protocol that it knows, and gives the rest back
             self._parser.set_upgraded(False)
             self._kept_back = rest
         elif messages[-1][0].upgrade:
@@ -126,70 +138,82 @@ class Receiver:
         return True
 
     def free(self) -> None:
-        """A message that was taken makes room. Its body must have ended, else the parser miscounts."""
+        """Makes room: a message was taken. Its body must have ended, else the parser miscounts.
+
+        Reading resumes at half of MAX_QUEUED, so that a long pipeline does not pause and resume at each
+        message.
+        """
         self._count -= 1
         self._parser.message_consumed()
         if self._body.is_eof():
             self._body = EMPTY_PAYLOAD  # an idle connection keeps nothing
         if self._count <= 1:
             self._read_ahead_bytes = 0
-        if self._is_full and self._count <= MAX_QUEUED // 2 and self._read_ahead_bytes <= MAX_QUEUED_BYTES:
-            self._is_full = False
-            self._parse_on()
+        if (
+            self._paused_for & _AHEAD
+            and self._count <= MAX_QUEUED // 2
+            and self._read_ahead_bytes <= MAX_QUEUED_BYTES
+        ):
+            self._paused_for &= ~_AHEAD
+            self._parse_on()  # may find that there is enough again
             self._resume()
 
     def end(self) -> None:
-        """No more bytes are coming: the reader of a body that has not ended learns it."""
-        if not self._body.is_eof():
-            self._body.set_exception(BrokenBody())
-            self._body.feed_eof()
+        """Ends the input: the client has closed its sending side."""
+        self._end(ENDED)
 
     def lose(self) -> None:
-        """The connection has ended: what waits is dropped."""
+        """Drops all that waits: the connection has ended."""
         self._transport = None
         self.queue.clear()
         self.end()
 
     @property
     def connected(self) -> bool:
-        """Whether more may come."""
+        """Tests whether more may come."""
         return self._transport is not None
 
     def pause_reading(self) -> None:
-        """A body's stream has enough for now.
+        """Pauses the transport: the stream of a body has enough for now.
 
-        Only the transport is paused. Told at the end of a chunk, aiohttp's parser would stop in the next
-        body, after this one's stream had been emptied, and nobody would make it go on.
+        Only the transport is paused. If aiohttp's parser were told so at the end of a chunk, it would stop in
+        the next body, after the stream of this one had been emptied, and nothing would make it go on.
         """
-        self._is_held = True
+        self._paused_for |= _BODY
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002 - aiohttp's
-        """A body's stream has room. It says so at every read and at its end, whether or not it was full."""
-        if self._is_held:
-            self._is_held = False
+        """Resumes reading. A stream calls it at every read and at its end, whether or not it was full."""
+        if self._paused_for & _BODY:
+            self._paused_for &= ~_BODY
             self._resume()
 
     def _pause_if_full(self) -> None:
         is_ahead = self._count > 1 and self._read_ahead_bytes > MAX_QUEUED_BYTES
         if (is_ahead or self._count >= MAX_QUEUED or self._kept_back) and self._transport is not None:
-            self._is_full = True
+            self._paused_for |= _AHEAD
             self._transport.pause_reading()
 
     def _resume(self) -> None:
-        if self._transport is not None and not (self._is_full or self._is_held):
+        if self._transport is not None and not self._paused_for:
             self._transport.resume_reading()
 
-    def _stop_behind_upgrade(self, messages: Sequence[Message], packet: bytes) -> None:
-        """Keep back what follows the last message, which asks for an Upgrade that aiohttp does not know.
+    def _end(self, end: Input) -> None:
+        self.input = max(self.input, end)
+        if not self._body.is_eof():  # its reader learns that no more of it will come
+            self._body.set_exception(BrokenBody())
+            self._body.feed_eof()
 
-        The connection stays with HTTP (RFC 9110, section 7.8), but aiohttp drops what follows such a message
-        in its packet. Where the end of the message cannot be told for certain, no other is taken.
+    def _stop_behind_upgrade(self, messages: Sequence[Message], packet: bytes) -> None:
+        """Keeps back the bytes behind the last message, which asks for an Upgrade that aiohttp does not know.
+
+        The connection stays with HTTP (RFC 9110, section 7.8), but aiohttp drops the bytes that follow such a
+        message in its packet. If the end of the message is not known for certain, no other message is taken.
         """
         end = _end_of(messages, packet)
         if end is None:
-            self.has_dropped = True
+            self.input = max(self.input, LAST)
         else:
             self._kept_back = packet[end:]
 
@@ -200,15 +224,18 @@ class Receiver:
             return
         self._framing_bytes += size
         if self._framing_bytes > MAX_FRAMING_BYTES:
-            self.end()
+            self._end(DROPPED)
             raise FramingTooLong
 
 
 def _end_of(messages: Sequence[Message], packet: bytes) -> int | None:
-    """Where the last of a packet's messages ends; None if that cannot be told.
+    """Returns the offset in the packet at which its last message ends; None if it cannot be known.
 
-    The first head ends with the packet's first empty line, unless a part of that line came with the packet
-    before.
+    The parser does not say where a message ended, so it is computed from the packet. That is sound if each
+    head ends with the next empty line, and if each body is framed by its length and whole: then the size of
+    the body is the distance to the next head. The first head may have begun in the packet before. It ends
+    with the first empty line all the same, unless a part of that line came before, as it may have if this
+    packet begins with CR or LF. The length of a chunked body on the wire is not known.
     """
     if packet[:1] in (b"", b"\r", b"\n"):
         return None

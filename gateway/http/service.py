@@ -1,4 +1,4 @@
-"""What all connections of one listener share, and how many there may be."""
+"""The state that all connections of one listener share, and the number of them that is affordable."""
 
 import asyncio
 import resource
@@ -11,35 +11,36 @@ from gateway.config.settings import EdgeSettings
 from gateway.domain.errors import Refusal
 from gateway.http.admission import FEWEST_REFUSED, ConnectionLimiter, with_refused
 from gateway.http.messages import Handler
+from gateway.http.state import AWAITS_HEAD, State
 
 _SPARE_FILES = 256
-"""For the other listeners, stores, and the process itself."""
+"""Open files for the other listeners, the stores, and the process itself."""
 
 
 class OpenConnection(Protocol):
-    """What a listener asks of its connections."""
+    """The listener's view of its connections."""
 
     peer: str
 
     @property
-    def awaits_head(self) -> bool:
-        """Whether it is new, or has sent a part of a request's head."""
+    def state(self) -> State:
+        """Where it stands in `gateway.http.state`."""
         ...
 
     def close_if_idle(self) -> None:
-        """Close unless a request is on its way to its response."""
+        """Closes unless a request is on its way to its response."""
         ...
 
     def stop_lingering(self) -> None:
-        """Close now where only a last response's way to the client is waited for."""
+        """Closes now if only the last response's way to the client is waited for."""
         ...
 
     def evict(self) -> None:
-        """Close at once: the place is another's."""
+        """Closes immediately, to make room for another connection."""
         ...
 
     def abort(self) -> None:
-        """Close at once, whatever is lost."""
+        """Closes immediately, and cancels the request being served."""
         ...
 
 
@@ -48,14 +49,14 @@ def _never() -> bool:
 
 
 def _uncounted(_: Refusal) -> None:
-    """Only the data plane's refusals are metered."""
+    """Counts nothing: only the data plane's refusals are metered."""
 
 
 class Service:
     """A handler, and the connections that it serves.
 
     While `is_draining`, a response ends its connection once all that was pipelined is answered.
-    `count_refusal` is told of what was refused before it was a request.
+    `count_refusal` gets the refusals of input that never became a request.
     """
 
     def __init__(
@@ -76,23 +77,23 @@ class Service:
             settings.max_connections, settings.max_connections_per_address
         )
         self.unfinished: set[asyncio.Task[None]] = set()  # of connections that are lost
-        self.to_connect: WeakSet[OpenConnection] = WeakSet()  # accepted, and not told of it yet
+        self.to_connect: WeakSet[OpenConnection] = WeakSet()  # accepted; the loop has yet to call them
 
     @property
     def connections(self) -> set[OpenConnection]:
-        """All that are open."""
-        return self.limiter.taken
+        """All open connections."""
+        return self.limiter.connections
 
     @property
     def awaits_heads(self) -> bool:
-        """Whether a connection is new, is shaking hands, or has sent a part of a request's head."""
-        return bool(self.to_connect) or any(each.awaits_head for each in self.connections)
+        """Tests whether a connection is new, is shaking hands, or has sent a part of a request's head."""
+        return bool(self.to_connect) or any(each.state in AWAITS_HEAD for each in self.connections)
 
 
 def affordable_connections(wanted: int) -> int:
-    """As many of them as the limit of open files admits, which is raised if the system lets it be.
+    """Returns as many connections as the limit of open files admits; the limit is raised if possible.
 
-    Every connection is an open file; where those run out, no probe is answered.
+    Every connection is an open file; when those run out, no probe is answered.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = with_refused(wanted) + _SPARE_FILES

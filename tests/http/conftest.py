@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
 import uvloop
 
+from gateway.http.state import UnknownTransition
 from tests.support.virtual_time import VirtualTimeLoop
 
 
@@ -14,3 +16,18 @@ def pytest_asyncio_loop_factories(config, item):
     if getattr(item.module, "GATEWAY_IS_A_PROCESS", False):
         return {"asyncio": asyncio.new_event_loop}
     return {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
+
+
+@pytest.fixture(autouse=True)
+def unknown_transitions(monkeypatch):
+    """Fails a test in which a connection saw an event that its state does not know."""
+    seen: list[tuple[object, ...]] = []
+    made = UnknownTransition.__init__
+
+    def record(self, state, event):
+        seen.append((state, event))
+        made(self, state, event)
+
+    monkeypatch.setattr(UnknownTransition, "__init__", record)
+    yield seen
+    assert seen == []

@@ -192,17 +192,17 @@ class Member:
 )
 def test_of_ipv6_an_address_is_the_network_that_one_client_has(first, second, is_one):
     limiter = ConnectionLimiter(10, 1)
-    assert limiter.admits(Member(first))
-    assert limiter.admits(Member(second)) is not is_one
+    assert limiter.admit(Member(first))
+    assert limiter.admit(Member(second)) is not is_one
 
 
 def test_nothing_is_kept_of_an_address_that_has_left():
     limiter = ConnectionLimiter(10, 1)
     for _ in range(3):
         member = Member("10.0.0.1")
-        assert limiter.admits(member)
+        assert limiter.admit(member)
         limiter.leave(member)
-    assert [limiter.taken, limiter.new, limiter.receiving, limiter.kept, limiter._by_address] == [
+    assert [limiter.connections, limiter.new, limiter.receiving, limiter.kept, limiter._by_address] == [
         set(),
         {},
         {},

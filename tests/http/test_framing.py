@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from gateway.http.receiving import MAX_FRAMING_BYTES
+from gateway.http.state import Input
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import chunked, head, parse_replies, read_reply, signed_call, signed_fields, until
 
@@ -81,7 +82,7 @@ async def test_a_head_without_end_behind_a_call_in_flight_ends_the_connection_af
     )
     await until(lambda: gateway.faults.count("charge"))
     [connection] = gateway.app.data.service.connections
-    await until(lambda: connection._ends)
+    await until(lambda: connection._receiver.input is Input.DROPPED)
     gateway.faults.gate.set()
     assert [reply.status for reply in await answers] == [200]
 

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import StreamReader
 
 from gateway.http.receiving import MAX_QUEUED_BYTES
+from gateway.http.state import State
 from tests.support.gateway import run_gateway
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import signed_call, until
@@ -91,7 +92,7 @@ async def test_an_idle_connection_keeps_no_body(gateway):
     writer.write(_request(0, b"x" * 60_001))
     await reader.readuntil(b"\r\n\r\n")
     (connection,) = gateway.app.data.service.connections
-    await until(lambda: not connection._is_busy)
+    await until(lambda: connection.state is State.KEPT)
     await until(lambda: _bodies(60_001) == [])
     writer.close()
 
@@ -105,7 +106,7 @@ async def test_bodies_behind_a_call_in_flight_are_read_ahead_within_a_bound(gate
     writer.write(b"".join(_request(number, b"x" * 131_072) for number in range(60)))
     (connection,) = gateway.app.data.service.connections
     receiver = connection._receiver
-    await until(lambda: receiver._is_full)
+    await until(lambda: receiver._paused_for)
     held = sum(body.total_bytes for _, body in receiver.queue)
     assert held <= MAX_QUEUED_BYTES + 2 * 262_144
     writer.transport.abort()

@@ -112,5 +112,5 @@ async def test_nothing_is_kept_of_handshakes_that_fail(authority, tmp_path):
                 writer.write(sent)
                 writer.close()
         limiter = gateway.app.data.service.limiter
-        await until(lambda: not limiter.taken)
+        await until(lambda: not limiter.connections)
         assert [limiter.new, limiter.receiving, limiter.unread, limiter.kept] == [{}, {}, {}, {}]

@@ -24,7 +24,7 @@ from gateway.app import App, build_app
 from gateway.config.loading import parse
 from gateway.domain.answers import Answer
 from gateway.http.messages import Handler, Request, is_servable
-from gateway.http.receiving import Malformed, Receiver
+from gateway.http.receiving import Receiver
 from gateway.http.service import Service
 from gateway.observability.logs import JsonFormatter
 from tests.credentialsplane.workloads import TOKEN, vouch, vouched
@@ -104,10 +104,7 @@ def _judged(raw: bytes, handler: Handler, proofs: Sequence[bytes]) -> Answer | N
 async def _answer(raw: bytes, handler: Handler) -> Answer | None:
     loop: AbstractEventLoop = get_running_loop()
     receiver = Receiver(loop, lambda: None)
-    try:
-        receiver.feed(raw)
-    except Malformed:
-        return None
+    receiver.feed(raw)
     message = receiver.queue[0] if receiver.queue else None
     if message is None or not is_servable(message[0]) or not message[1].is_eof():
         return None
