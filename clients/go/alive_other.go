@@ -4,5 +4,5 @@ package kvs
 
 import "net"
 
-// isSilent cannot look here: an attempt on a connection that the peer has closed is repeated like any other.
+// isSilent cannot check the connection on this system: an attempt on a closed one fails and is retried.
 func isSilent(net.Conn, bool) bool { return true }

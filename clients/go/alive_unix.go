@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isSilent looks, without waiting, whether the peer has closed the connection or sent something. With TLS there may be
-// a ticket that nobody has read yet.
+// isSilent checks, without waiting, that the peer has neither closed the connection nor sent data. With TLS, the data
+// may be an unread session ticket.
 func isSilent(connection net.Conn, hasTLS bool) bool {
 	raw, err := connection.(syscall.Conn).SyscallConn()
 	if err != nil {

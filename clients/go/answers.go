@@ -19,22 +19,22 @@ const (
 	longestRetryAfter = 86_400
 )
 
-// answers judges what answered. A 200 is the gateway's only if everything about it is as the gateway does it.
+// answers judges responses. A 200 counts as the gateway's only if it has the form of the gateway's answers.
 type answers struct {
 	most  int
 	token func() string
 }
 
-var errTooLong = errors.New("the body is longer than is read")
+var errTooLong = errors.New("the body is longer than the limit of an answer")
 
-// answer is what a connection brought: the body of a 200, or a refusal. If it is whole, nothing of it is left to read.
+// answer is the body of a 200, or a refusal. If it is whole, nothing of it is left to read on the connection.
 type answer struct {
 	body    []byte
 	refusal *Error
 	isWhole bool
 }
 
-// read judges a response; an error means that it ends before its end.
+// read judges a response; it returns an error if the response is incomplete.
 func (a answers) read(response *http.Response) (answer, error) {
 	status := response.StatusCode
 	switch {
@@ -45,9 +45,9 @@ func (a answers) read(response *http.Response) (answer, error) {
 	case status != http.StatusOK:
 		return a.invalid(response, codeUnexpectedStatus, ""), nil
 	case !isIdentity(response.Header.Get("Content-Encoding")):
-		return a.invalid(response, codeUnexpectedCoding, "only identity was asked for"), nil
+		return a.invalid(response, codeUnexpectedCoding, "expected no content coding"), nil
 	case !isJSON(response.Header.Get("Content-Type")):
-		return a.invalid(response, codeUnexpectedContentType, "not application/json"), nil
+		return a.invalid(response, codeUnexpectedContentType, "expected application/json"), nil
 	}
 	body, err := a.body(response)
 	if errors.Is(err, errTooLong) {
@@ -56,7 +56,7 @@ func (a answers) read(response *http.Response) (answer, error) {
 	return answer{body: body, isWhole: true}, err
 }
 
-// body reads one byte more than is allowed, and none if the head says that there are more.
+// body reads at most one byte more than the limit, and nothing if the head announces more.
 func (a answers) body(response *http.Response) ([]byte, error) {
 	length := response.ContentLength
 	if length > int64(a.most) {
@@ -84,7 +84,7 @@ func (a answers) refused(response *http.Response) (answer, error) {
 	refusal := a.failure(response, kindOf(response.StatusCode))
 	refusal.Detail = a.text(response, response.Header.Get("X-Kvs-Error-Detail"))
 	refusal.Code = a.code(response, body)
-	refusal.RetryAfter, refusal.isTold = readRetryAfter(response.Header.Get("Retry-After"))
+	refusal.RetryAfter, refusal.hasRetryAfter = readRetryAfter(response.Header.Get("Retry-After"))
 	return answer{refusal: refusal, isWhole: isWhole}, nil
 }
 
@@ -112,7 +112,7 @@ func (a answers) code(response *http.Response, body []byte) string {
 	return a.redact(response, refused.Error)
 }
 
-// text keeps visible ASCII and blanks: what else a server sends does not belong into a log.
+// text keeps visible ASCII and spaces, which are safe in a log.
 func (a answers) text(response *http.Response, sent string) string {
 	clean := strings.Map(func(letter rune) rune {
 		if letter < ' ' || letter > '~' {
@@ -123,7 +123,7 @@ func (a answers) text(response *http.Response, sent string) string {
 	return clean[:min(len(clean), longestDetail)]
 }
 
-// redact replaces the two tokens of the request, before anything is cut off: half of a token would not be recognized.
+// redact replaces the two tokens of the request. It runs before the text is cut: part of a token would not be found.
 func (a answers) redact(response *http.Response, sent string) string {
 	sent = strings.ReplaceAll(sent, a.token(), "[token]")
 	if session := response.Request.Header.Get("X-Amz-Security-Token"); session != "" {
@@ -145,7 +145,7 @@ func kindOf(status int) error {
 	}
 }
 
-// readRetryAfter takes whole seconds only.
+// readRetryAfter accepts whole seconds only.
 func readRetryAfter(field string) (time.Duration, bool) {
 	seconds, err := strconv.ParseUint(field, 10, 32)
 	if err != nil || seconds > longestRetryAfter {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A request's body is written by hand around the value, so that a raw value is sent byte for byte: encoding/json would
+// The body of a request is written around the value, so that a raw value is sent byte for byte: encoding/json would
 // compact it.
 
 func putBody(key string, value []byte, ttl time.Duration) ([]byte, error) {
@@ -32,11 +32,11 @@ func keyBody(key string) ([]byte, error) {
 	return append(body, '}'), err
 }
 
-// openBody refuses a key that is not UTF-8, since encoding/json would replace what is wrong in it: two keys would
+// openBody refuses a key that is not UTF-8: encoding/json would replace the invalid bytes, so that two keys could
 // become one.
 func openBody(key string, further int) ([]byte, error) {
 	if !utf8.ValidString(key) {
-		return nil, unsent(codeInvalidKey, "key: not UTF-8")
+		return nil, unsent(codeInvalidKey, "key: expected a string in UTF-8")
 	}
 	body := make([]byte, 0, len(`{"key":""}`)+len(key)+further)
 	body = append(body, `{"key":`...)
@@ -55,7 +55,7 @@ func appendString(body []byte, text string) []byte {
 	return append(body, '"')
 }
 
-// encode is json.Marshal without the escapes that are for HTML, which would make five bytes more of each < > &.
+// encode is json.Marshal without escapes for HTML, which add five bytes to each < > &.
 func encode(value any) ([]byte, error) {
 	if raw, is := value.(json.RawMessage); is {
 		return checkRaw(raw)
@@ -69,15 +69,15 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n")), nil
 }
 
-// checkRaw keeps what is not one JSON value from becoming other fields of the body.
+// checkRaw refuses raw bytes that are not one JSON value: they could become other fields of the body.
 func checkRaw(raw []byte) ([]byte, error) {
 	if !json.Valid(raw) || !utf8.Valid(raw) {
-		return nil, unsent(codeInvalidValue, "value: the raw bytes are not one JSON value")
+		return nil, unsent(codeInvalidValue, "value: expected exactly one JSON value")
 	}
 	return raw, nil
 }
 
-// whyNotEncoded leaves out what an encoder of the caller's says, because it may quote the value.
+// whyNotEncoded drops the message of a custom encoder, because it may quote the value.
 func whyNotEncoded(value any, err error) string {
 	var unsupportedType *json.UnsupportedTypeError
 	if errors.As(err, &unsupportedType) {
@@ -87,10 +87,10 @@ func whyNotEncoded(value any, err error) string {
 	if errors.As(err, &unsupported) {
 		return "json: unsupported value of type " + unsupported.Value.Type().String()
 	}
-	return fmt.Sprintf("a %T encodes itself with an error", value)
+	return fmt.Sprintf("the JSON encoder of %T returned an error", value)
 }
 
-// decode leaves out what the decoder says, because it quotes numbers and, where a type decodes itself, anything.
+// decode drops the message of the decoder: it quotes numbers and, for types with a decoder of their own, anything.
 func decode(value []byte, into any) error {
 	if err := json.Unmarshal(value, into); err != nil {
 		return &Error{

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// NoExpiry is the TTL of an entry that the gateway's default applies to, which is no expiry unless configured.
+// NoExpiry stands for no TTL: the default of the gateway applies, which is no expiry unless configured.
 const NoExpiry time.Duration = 0
 
-// Client puts, gets and deletes the entries of one table. It may be used by many goroutines at once, and is meant to
-// be made once and kept: it holds the connections.
+// Client puts, gets and deletes the entries of one table. It is safe for concurrent use. Create it once and keep it: it
+// holds the connections.
 type Client struct {
 	table    *table
 	prefix   string
 	deadline time.Duration
 }
 
-// Entry is what a get found.
+// Entry is the result of a get.
 type Entry struct {
 	Found     bool
-	Value     json.RawMessage // byte for byte as it was put
+	Value     json.RawMessage // the bytes that were put
 	ExpiresAt time.Time       // zero if the entry does not expire
 }
 
-// FromEnv makes a client of a table from the variables SERVICE_KVS_URL, SERVICE_KVS_REGION and
-// SERVICE_KVS_TOKEN_<TABLE>. Credentials are found as every AWS SDK finds them. The context bounds this call alone.
+// FromEnv creates the client of a table from the variables SERVICE_KVS_URL, SERVICE_KVS_REGION and
+// SERVICE_KVS_TOKEN_<TABLE>. Credentials come from the chain of the AWS SDK. The context applies to this call only.
 func FromEnv(ctx context.Context, tableName string, options ...Option) (*Client, error) {
 	if err := checkPlatform(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func FromEnv(ctx context.Context, tableName string, options ...Option) (*Client,
 	return &Client{made, chosen.prefix, chosen.deadline}, nil
 }
 
-// WithPrefix returns a client that puts this before every key, after the prefix that c has. It shares everything with c.
+// WithPrefix returns a client that adds this prefix to every key, after the prefix of c. It shares everything with c.
 func (c *Client) WithPrefix(prefix string) *Client {
 	return &Client{c.table, c.prefix + prefix, c.deadline}
 }
@@ -56,8 +56,8 @@ func (c *Client) WithDeadline(deadline time.Duration) *Client {
 	return &Client{c.table, c.prefix, deadline}
 }
 
-// Put stores a value under a key, as encoding/json writes it, without the escapes for HTML. The TTL counts in whole
-// seconds, what is beyond them is cut off; the gateway takes 60 s to 365 days.
+// Put stores a value under a key, as encoding/json writes it, without the escapes for HTML. The TTL is cut
+// to whole seconds; the gateway accepts 60 s to 365 days.
 func (c *Client) Put(ctx context.Context, key string, value any, ttl time.Duration) error {
 	encoded, err := encode(value)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) Put(ctx context.Context, key string, value any, ttl time.Durati
 	return c.put(ctx, key, encoded, ttl)
 }
 
-// PutRaw stores one JSON value byte for byte.
+// PutRaw stores one JSON value, byte for byte.
 func (c *Client) PutRaw(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if _, err := checkRaw(value); err != nil {
 		return named("put", err)
@@ -74,9 +74,9 @@ func (c *Client) PutRaw(ctx context.Context, key string, value []byte, ttl time.
 	return c.put(ctx, key, value, ttl)
 }
 
-// Get reads the value of a key into the variable that into points to, as json.Unmarshal does: numbers beyond 2⁵³ lose
-// digits in an any, and keep them in an int64, a json.Number or a json.RawMessage. A missing entry is no error and
-// leaves the variable as it is.
+// Get decodes the value of a key into the variable that into points to, like json.Unmarshal: numbers beyond 2⁵³ lose
+// digits in an any, but not in an int64, a json.Number or a json.RawMessage. A missing entry is no error and does not
+// change the variable.
 func (c *Client) Get(ctx context.Context, key string, into any) (Entry, error) {
 	entry, err := c.get(ctx, key, func(value []byte) error { return decode(value, into) })
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Client) Get(ctx context.Context, key string, into any) (Entry, error) {
 	return entry, nil
 }
 
-// GetRaw reads the value of a key byte for byte as it was put.
+// GetRaw returns the value of a key as the bytes that were put.
 func (c *Client) GetRaw(ctx context.Context, key string) (Entry, error) {
 	entry, err := c.get(ctx, key, func(value []byte) error { _, err := checkRaw(value); return err })
 	if err != nil {
@@ -103,10 +103,10 @@ func (c *Client) Delete(ctx context.Context, key string) error {
 	return named("delete", err)
 }
 
-// Close closes the connections of the client and of those that share them; calls under way fail.
+// Close closes the connections of the client and of all that share them; pending calls fail.
 func (c *Client) Close() { c.table.close() }
 
-// Format prints where the client goes to, whatever the verb.
+// Format prints the table and the host of the client, for every verb.
 func (c Client) Format(state fmt.State, _ rune) {
 	if c.table == nil {
 		_, _ = io.WriteString(state, "kvs.Client()")

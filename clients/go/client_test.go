@@ -24,7 +24,7 @@ func recorded(body *string) http.HandlerFunc {
 	}
 }
 
-func TestAPutIsWrittenAsEncodingJSONDoesWithoutEscapesForHTML(t *testing.T) {
+func TestPutBodyIsThatOfEncodingJSONWithoutEscapesForHTML(t *testing.T) {
 	var body string
 	client := open(t, recorded(&body))
 	for _, each := range []struct {
@@ -45,7 +45,7 @@ func TestAPutIsWrittenAsEncodingJSONDoesWithoutEscapesForHTML(t *testing.T) {
 	}
 }
 
-func TestAPrefixComesBeforeTheOneInside(t *testing.T) {
+func TestPrefixesAreConcatenated(t *testing.T) {
 	var body string
 	client := open(t, recorded(&body), kvs.WithPrefix("a:")).WithPrefix("b:")
 	if err := client.Put(t.Context(), "k", 1, kvs.NoExpiry); err != nil || !strings.Contains(body, `"key":"a:b:k"`) {
@@ -53,7 +53,7 @@ func TestAPrefixComesBeforeTheOneInside(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNotUTF8IsNotSentAsAnother(t *testing.T) {
+func TestKeyThatIsNotUTF8IsRefused(t *testing.T) {
 	client := open(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
 	_, got := client.GetRaw(t.Context(), "k\xff")
 	for _, err := range []error{
@@ -65,7 +65,7 @@ func TestAKeyThatIsNotUTF8IsNotSentAsAnother(t *testing.T) {
 	}
 }
 
-func TestAValueIsReadIntoAnyType(t *testing.T) {
+func TestValueIsDecodedIntoAnyType(t *testing.T) {
 	for sent, into := range map[string]any{
 		`{"n":9007199254740993}`:    &struct{ N int64 }{9007199254740993},
 		`123456789012345678901.50`:  ptr(json.Number("123456789012345678901.50")),
@@ -86,14 +86,14 @@ func TestAValueIsReadIntoAnyType(t *testing.T) {
 
 func ptr[T any](value T) *T { return &value }
 
-func TestAValueThatDoesNotFitIsAnErrorOfItsOwnKind(t *testing.T) {
+func TestValueThatDoesNotFitIsErrDecode(t *testing.T) {
 	_, err := open(t, kept(`"text"`)).Get(t.Context(), "k", new(int))
 	if !errors.Is(err, kvs.ErrDecode) {
 		t.Error(err)
 	}
 }
 
-func TestAnAnswerInAnotherLayoutIsRead(t *testing.T) {
+func TestAnswerInAnotherLayoutIsAccepted(t *testing.T) {
 	client := open(t, answer(http.StatusOK,
 		` { "new": [], "expiresAt" : "2099-01-01T00:00:00.500Z", "value" : [ 1 ] , "found" : true } `))
 	entry, err := client.GetRaw(t.Context(), "k")
@@ -103,7 +103,7 @@ func TestAnAnswerInAnotherLayoutIsRead(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatOnlyLooksLikeTheGatewaysIsRefused(t *testing.T) {
+func TestMalformedAnswerIsRefused(t *testing.T) {
 	for _, body := range []string{
 		`{"found":true,"value":1,"value":2,"expiresAt":nul}`,
 		`{"found":true,"value":1}{"a":1,"expiresAt":null}`,
@@ -122,7 +122,7 @@ func TestAnAnswerThatOnlyLooksLikeTheGatewaysIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheContextOfTheCallerEndsACall(t *testing.T) {
+func TestContextOfTheCallerEndsTheCall(t *testing.T) {
 	client := open(t, func(_ http.ResponseWriter, request *http.Request) {
 		_, _ = io.ReadAll(request.Body)
 		<-request.Context().Done()
@@ -140,7 +140,7 @@ func TestTheContextOfTheCallerEndsACall(t *testing.T) {
 	}
 }
 
-func TestCallsUnderWayFailWhenTheClientIsClosed(t *testing.T) {
+func TestPendingCallsFailWhenTheClientIsClosed(t *testing.T) {
 	arrived := make(chan struct{})
 	client := open(t, func(_ http.ResponseWriter, request *http.Request) {
 		_, _ = io.ReadAll(request.Body)

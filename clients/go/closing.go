@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pause waits before a repetition, without a connection.
+// pause waits before a retry, without holding a connection.
 func (p *connections) pause(ctx context.Context, pause time.Duration) *Error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -19,7 +19,7 @@ func (p *connections) pause(ctx context.Context, pause time.Duration) *Error {
 	}
 }
 
-// close ends the pool: what waits fails, and what is under way loses its connection.
+// close closes the pool: waiting calls fail, and pending exchanges lose their connection.
 func (p *connections) close() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	headBytes   = 32 << 10 // of an answer, and of all informational ones before it
+	headBytes   = 32 << 10 // limit of the head of an answer, with all informational ones before it
 	bufferBytes = 4 << 10
 )
 
@@ -22,9 +22,9 @@ var (
 	past           = time.Unix(1, 0)
 )
 
-// connection carries one exchange at a time, in the goroutine that makes the call. net/http's own transport has two
-// goroutines for each connection, which cost more than all the rest of a call (D208); its requests and its parser of
-// responses are used here, too.
+// connection carries one exchange at a time, in the goroutine of the call. The transport of net/http has two goroutines
+// per connection, which cost more than the rest of a call (D208). Requests and the parser of responses are those of
+// net/http.
 type connection struct {
 	net.Conn
 	plain  net.Conn // below TLS
@@ -34,7 +34,7 @@ type connection struct {
 	idle   time.Time
 }
 
-// dialer opens connections. It knows no proxy: the token goes to the gateway alone.
+// dialer opens connections. It uses no proxy: the token goes only to the gateway.
 type dialer struct {
 	address string
 	tls     *tls.Config
@@ -83,8 +83,8 @@ func (d dialer) dial(ctx context.Context) (*connection, error) {
 	}, nil
 }
 
-// exchange sends a request and reads its answer, until the deadline or the end of the context. It tells whether the
-// connection can be used again.
+// exchange sends a request and reads its answer, until the deadline or the end of the context. It also returns whether
+// the connection can be reused.
 func (c *connection) exchange(
 	ctx context.Context, deadline time.Time, request *http.Request, read func(*http.Response) (answer, error),
 ) (found answer, isKept bool, err error) {
@@ -97,7 +97,7 @@ func (c *connection) exchange(
 	if sent == nil {
 		sent = c.writer.Flush()
 	}
-	// A gateway that refuses a long body answers before it has read it all.
+	// A gateway that refuses a long body answers before it has read all of it.
 	response, err := c.readHead(request)
 	if err != nil {
 		return answer{}, false, errors.Join(sent, err)
@@ -121,15 +121,15 @@ func (c *connection) readHead(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// isAlive reports that the gateway has neither closed the connection nor sent anything since the last answer.
+// isAlive reports that the gateway has neither closed the connection nor sent data since the last answer.
 func (c *connection) isAlive() bool {
 	_, hasTLS := c.Conn.(*tls.Conn)
-	// The deadline of the last exchange may be over, and would keep isSilent from looking.
+	// The deadline of the last exchange may have passed, and would make the check of isSilent fail.
 	inTime := time.Since(c.idle) < longestIdle && c.SetReadDeadline(time.Time{}) == nil
 	return inTime && isSilent(c.plain, hasTLS)
 }
 
-// bounded reads no more than is left.
+// bounded is a reader with a limit.
 type bounded struct {
 	from net.Conn
 	left int

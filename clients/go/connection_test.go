@@ -72,7 +72,7 @@ func clientOf(t *testing.T, url string, options ...Option) *Client {
 	return client
 }
 
-func TestOneConnectionCarriesManyCallsWithTLSToo(t *testing.T) {
+func TestConnectionIsReusedWithAndWithoutTLS(t *testing.T) {
 	var opened atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
 		response.Header().Set("Content-Type", "application/json")
@@ -104,7 +104,7 @@ func TestOneConnectionCarriesManyCallsWithTLSToo(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatWasClosedWhileItWasIdleIsNotUsed(t *testing.T) {
+func TestConnectionClosedWhileIdleIsNotUsed(t *testing.T) {
 	gone := make(chan struct{})
 	client := clientOf(t, script(t, func(number int64, connection net.Conn, requests *bufio.Reader) {
 		for readRequest(requests) {
@@ -128,7 +128,7 @@ func TestAConnectionThatWasClosedWhileItWasIdleIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAConnectionWithMoreThanTheAnswerIsNotUsedAgain(t *testing.T) {
+func TestConnectionWithBytesAfterTheAnswerIsNotReused(t *testing.T) {
 	var connections atomic.Int64
 	client := clientOf(t, script(t, func(number int64, connection net.Conn, requests *bufio.Reader) {
 		connections.Store(number)
@@ -146,7 +146,7 @@ func TestAConnectionWithMoreThanTheAnswerIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-func TestAHeadWithoutEndIsNotReadToItsEnd(t *testing.T) {
+func TestEndlessHeadIsCutOff(t *testing.T) {
 	for name, line := range map[string]string{
 		"fields":        "X-Field: " + strings.Repeat("x", 1000) + "\r\n",
 		"informational": "\r\nHTTP/1.1 100 Continue\r\nX: 1\r\n",
@@ -163,13 +163,13 @@ func TestAHeadWithoutEndIsNotReadToItsEnd(t *testing.T) {
 			}
 		}), WithDeadline(30*time.Second), WithBackoffBase(time.Hour), WithBackoffCap(time.Hour))
 		err := client.Put(t.Context(), "k", 1, NoExpiry)
-		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "no answer of HTTP/1.1") || sent.Load() > 16<<20 {
+		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "the answer is not HTTP/1.1") || sent.Load() > 16<<20 {
 			t.Error(name, sent.Load(), err)
 		}
 	}
 }
 
-func TestAnAnswerThatComesBeforeTheBodyIsReadIsTold(t *testing.T) {
+func TestAnswerBeforeTheEndOfTheBodyIsReturned(t *testing.T) {
 	client := clientOf(t, script(t, func(_ int64, connection net.Conn, requests *bufio.Reader) {
 		if _, err := http.ReadRequest(requests); err == nil {
 			_, _ = io.WriteString(connection, "HTTP/1.1 413 Too Large\r\nContent-Length: 26\r\n\r\n{\"error\":\"body_too_large\"}")
@@ -182,7 +182,7 @@ func TestAnAnswerThatComesBeforeTheBodyIsReadIsTold(t *testing.T) {
 	}
 }
 
-func TestEveryByteOfAnAnswerMayComeAlone(t *testing.T) {
+func TestAnswerMayArriveByteByByte(t *testing.T) {
 	client := clientOf(t, script(t, func(_ int64, connection net.Conn, requests *bufio.Reader) {
 		for readRequest(requests) {
 			for _, letter := range "HTTP/1.1 103 Early Hints\r\n\r\n" + okAnswer {

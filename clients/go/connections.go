@@ -10,15 +10,15 @@ import (
 
 const longestIdle = 60 * time.Second // the gateway closes after 75 s
 
-// connections is the pool of a table. Calls wait here before they are signed: a signature ages, and the time of an
-// attempt begins when it can be sent.
+// connections is the pool of a table. Calls wait here before they are signed: a signature ages, and the limit of an
+// attempt starts when it can be sent.
 type connections struct {
 	dialer dialer
 	free   chan struct{}
 	closed chan struct{}
 
 	mutex sync.Mutex
-	idle  []*connection // the one that was used last is at the end, and is used first
+	idle  []*connection // the most recently used one is last, and is used first
 	open  map[*connection]struct{}
 	sweep *time.Timer
 }
@@ -90,7 +90,7 @@ func (p *connections) take(ctx context.Context, deadline time.Time) (*connection
 	p.mutex.Lock()
 	p.open[opened] = struct{}{}
 	p.mutex.Unlock()
-	if p.isClosed() { // close has not seen it
+	if p.isClosed() { // close ran before the connection was added
 		p.drop(opened)
 		return nil, net.ErrClosed
 	}
@@ -125,7 +125,7 @@ func (p *connections) drop(connection *connection) {
 	delete(p.open, connection)
 }
 
-// closeIdle closes what has not been used for so long.
+// closeIdle closes connections that were idle for this time.
 func (p *connections) closeIdle() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

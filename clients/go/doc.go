@@ -11,24 +11,23 @@
 //
 // # Credentials
 //
-// They are found as every AWS SDK finds them (variables, shared files, web identity, container and instance roles),
+// They come from the chain of the AWS SDK (variables, shared files, web identity, container and instance roles),
 // and refreshed. Each request is signed anew with the SDK's signer.
 //
-// # Deadlines and repetition
+// # Deadlines and retries
 //
-// A call ends by its context or after 10 seconds, whatever happens. Within that time it is repeated if nothing was
-// answered or the answer is 429, 502, 503 or 504, with pauses that are random and at least as long as Retry-After says.
-// Put, get and delete are idempotent: each is repeated, even if the attempt before may have been applied. A put that
-// was cut off and repeated can overwrite what another client put in between; callers that cannot have that use
-// [Client.WithDeadline] with the time of one attempt (5 seconds) or less.
+// A call ends with its context or after 10 seconds. Within that time it is retried if there was no answer or the answer
+// is 429, 502, 503 or 504, with random pauses that are not shorter than Retry-After. Put, get and delete are
+// idempotent: each is retried even if the last attempt may have been applied. A retried put can overwrite a newer value
+// from another client; to prevent this, use [Client.WithDeadline] with the limit of one attempt (5 seconds) or less.
 //
-// After a 429 the client sends nothing for this table until Retry-After is over. Calls whose deadline is earlier fail
-// at once.
+// After a 429 the client sends nothing for this table until Retry-After has passed. Calls with an earlier deadline fail
+// immediately.
 //
 // # Errors
 //
-// All errors of calls are an [*Error] with status, code, detail and request id, and say what to do. errors.Is tells
-// their kind, such as [ErrRateLimited]. They have no token, secret, key or value in them.
+// Every error of a call is an [*Error] with status, code, detail, request id and advice. Use errors.Is for its kind, such
+// as [ErrRateLimited]. Errors contain no token, secret, key or value.
 package kvs
 
 // Version of this package.

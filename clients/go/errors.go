@@ -10,18 +10,18 @@ import (
 
 // Kinds of errors: errors.Is(err, kvs.ErrRateLimited).
 var (
-	ErrConfiguration    = errors.New("kvs: the client cannot be made")
-	ErrInvalidRequest   = errors.New("kvs: this call can never succeed")
-	ErrNotAuthorized    = errors.New("kvs: signature, role or token are not accepted")
+	ErrConfiguration    = errors.New("kvs: the client cannot be created")
+	ErrInvalidRequest   = errors.New("kvs: the request is invalid")
+	ErrNotAuthorized    = errors.New("kvs: the gateway did not accept the signature, the role or the token")
 	ErrRateLimited      = errors.New("kvs: the rate limit is used up")
-	ErrUnavailable      = errors.New("kvs: the gateway cannot be reached, or cannot serve")
+	ErrUnavailable      = errors.New("kvs: the gateway cannot be reached, or cannot serve the request")
 	ErrDeadlineExceeded = errors.New("kvs: the deadline of the call has passed")
-	ErrInvalidAnswer    = errors.New("kvs: what answered is not the gateway, or its answer was changed")
+	ErrInvalidAnswer    = errors.New("kvs: the answer did not come from the gateway, or was changed on its way")
 	ErrDecode           = errors.New("kvs: the value does not fit into the variable")
 	ErrClosed           = errors.New("kvs: the client is closed")
 )
 
-// Codes of the client itself. All others are the gateway's.
+// Codes of the client itself. All others are codes of the gateway.
 const (
 	codeMissingVariable       = "missing_variable"
 	codeInvalidVariable       = "invalid_variable"
@@ -43,22 +43,22 @@ const (
 	codeClosed                = "closed"
 )
 
-// Error is why a call failed. It has no token, secret, key or value in it and can be logged as it is.
+// Error explains why a call failed. It contains no token, secret, key or value, so it can be logged.
 //
 // If the caller's context ended the call, errors.Is finds context.Canceled or context.DeadlineExceeded in it.
 type Error struct {
-	Operation  string        // put, get or delete; empty where the client could not be made
-	Status     int           // HTTP status of the last answer, 0 if there was none
-	Code       string        // of the gateway's docs/refusals.md, or of the client
-	Detail     string        // which rule it was, what was sent, what is allowed
-	RequestID  string        // finds the request in the gateway's log
-	RetryAfter time.Duration // how long to wait, if the answer said it
-	isTold     bool          // whether RetryAfter was there
-	kind       error
-	cause      error
+	Operation     string        // put, get or delete; empty if the client could not be created
+	Status        int           // HTTP status of the last answer, 0 if there was none
+	Code          string        // code of the gateway (docs/refusals.md) or of the client
+	Detail        string        // the rule, the value that was sent, and the allowed ones
+	RequestID     string        // finds the request in the gateway's log
+	RetryAfter    time.Duration // how long to wait, if the answer had it
+	hasRetryAfter bool          // whether the answer had Retry-After
+	kind          error
+	cause         error
 }
 
-// Error is one line that ends with what to do.
+// Error returns one line that ends with advice.
 func (e *Error) Error() string {
 	var line strings.Builder
 	line.WriteString("kvs")
@@ -82,17 +82,17 @@ func (e *Error) Error() string {
 	return line.String()
 }
 
-// Is makes errors.Is find the kind of the error.
+// Is reports the kind of the error to errors.Is.
 func (e *Error) Is(target error) bool { return target == e.kind }
 
-// Unwrap returns the error of the caller's context, if that ended the call.
+// Unwrap returns the error of the caller's context, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
 func misconfigured(code, format string, arguments ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, arguments...), kind: ErrConfiguration}
 }
 
-// unsent is a call that the client itself refuses.
+// unsent returns the error of a call that the client refuses itself.
 func unsent(code, detail string) *Error {
 	return &Error{Code: code, Detail: detail, kind: ErrInvalidRequest}
 }
@@ -103,7 +103,7 @@ func unanswered(detail string) *Error {
 
 func closed() *Error { return &Error{Code: codeClosed, kind: ErrClosed} }
 
-// ended says why a context is over.
+// ended returns the error for a context that has ended.
 func ended(ctx context.Context) *Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &Error{Code: codeCanceled, kind: context.Canceled, cause: context.Canceled}
@@ -111,7 +111,7 @@ func ended(ctx context.Context) *Error {
 	return &Error{Code: codeDeadlineExceeded, kind: ErrDeadlineExceeded, cause: context.DeadlineExceeded}
 }
 
-// named adds the operation.
+// named adds the operation to an error.
 func named(operation string, err error) error {
 	var failure *Error
 	if errors.As(err, &failure) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Forms of answers: {"ok": true}, {"deleted": true}, {"found": true, "value": ..., "expiresAt": ...}. Fields that
-// nobody knows are ignored, so that the gateway may be newer than the client.
+// Forms of answers: {"ok": true}, {"deleted": true}, {"found": true, "value": ..., "expiresAt": ...}. Unknown
+// fields are ignored, so that the gateway may be newer than the client.
 
 func (c *Client) get(ctx context.Context, key string, take func(value []byte) error) (Entry, error) {
 	body, err := keyBody(c.prefix + key)
@@ -25,7 +25,7 @@ func (c *Client) get(ctx context.Context, key string, take func(value []byte) er
 	return readEntry(answer, take)
 }
 
-// confirm makes a call that has no result.
+// confirm makes a call without a result.
 func (c *Client) confirm(ctx context.Context, operation string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
@@ -43,15 +43,15 @@ func (c *Client) confirm(ctx context.Context, operation string, body []byte) err
 	return nil
 }
 
-// What the gateway writes around a value.
+// The bytes that the gateway writes around a value.
 var (
 	beforeValue = []byte(`{"found":true,"value":`)
 	afterValue  = []byte(`,"expiresAt":`)
 )
 
-// readEntry takes an answer apart that is written exactly as the gateway does it, which saves reading the value twice.
-// If what is between the two is one JSON value, which take finds out, there is no other way to read the answer; all
-// else is left to readAnyEntry.
+// readEntry reads an answer in exactly the layout of the gateway, which saves reading the value twice. It is safe if the
+// bytes between the two parts are one JSON value, which take checks: then the answer has no other meaning. Every other
+// layout is left to readAnyEntry.
 func readEntry(answer []byte, take func(value []byte) error) (Entry, error) {
 	if entry, written := cutEntry(answer); written && take(entry.Value) == nil {
 		return entry, nil
@@ -92,14 +92,14 @@ func readAnyEntry(answer []byte) (Entry, error) {
 	return Entry{}, malformed()
 }
 
-// readFields is a map because the fields of a struct would match in any case.
+// readFields returns a map: fields of a struct would match names in any case.
 func readFields(answer []byte) (map[string]json.RawMessage, bool) {
 	var fields map[string]json.RawMessage
 	err := json.Unmarshal(answer, &fields)
 	return fields, err == nil && fields != nil && utf8.Valid(answer)
 }
 
-// readTime takes what RFC 3339 allows between quotes; a text with escapes is none.
+// readTime accepts a time of RFC 3339 in quotes, without escapes.
 func readTime(field json.RawMessage) (time.Time, bool) {
 	if string(field) == "null" {
 		return time.Time{}, true
@@ -115,7 +115,7 @@ func malformed() *Error {
 	return &Error{
 		Status: 200,
 		Code:   codeMalformedAnswer,
-		Detail: "not of the form of this operation",
+		Detail: "the answer does not have the form of this operation",
 		kind:   ErrInvalidAnswer,
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// GetOrSet returns the value of a key. If it is missing, it calls produce, puts what that returns and returns it.
+// GetOrSet returns the value of a key. If it is missing, it puts and returns the result of produce.
 //
-// This is done once at a time for a key: who asks meanwhile, with whatever client of the table, gets the same value, or
-// the same error. It is a get, produce, and a put, each of the two calls with a deadline of its own; produce has none. Its
-// context has the values of ctx and does not end with it, because others may wait for the value. If ctx ends, the
-// others still get it, and it is put. A value that cannot be put is an error. Processes do not know of each other: the
-// last put stays.
+// It runs once at a time for a key: concurrent callers, with any client of the table, get the same value or the same
+// error. The get and the put have a deadline each; produce has none. The context of produce has the values of ctx but
+// does not end with it, because others may wait for the value: cancelling one waiter does not affect the others. A value
+// that cannot be put is an error. Processes are not coordinated: the last put wins.
 func GetOrSet[T any](
 	ctx context.Context, c *Client, key string, ttl time.Duration, produce func(context.Context) (T, error),
 ) (T, error) {
@@ -39,7 +38,7 @@ func GetOrSet[T any](
 	}
 }
 
-// getOrSet returns the value as JSON, so that each of those who wait decodes one of its own.
+// getOrSet returns the value as JSON, so that each waiter decodes its own copy.
 func (c *Client) getOrSet(
 	ctx context.Context, key string, ttl time.Duration, produce func(context.Context) (any, error),
 ) (value json.RawMessage, err error) {
@@ -63,8 +62,8 @@ func (c *Client) getOrSet(
 	return encoded, c.put(ctx, key, encoded, ttl)
 }
 
-// landing comes back even if the goroutine ends within run, as (*testing.T).FailNow ends it: singleflight would let
-// those who wait wait for ever.
+// landing returns even if run ends its goroutine, as (*testing.T).FailNow does: with singleflight alone, the waiters
+// would never return.
 func landing(run func() (json.RawMessage, error)) (value json.RawMessage, err error) {
 	err = errEnded
 	done := make(chan struct{})
@@ -76,9 +75,9 @@ func landing(run func() (json.RawMessage, error)) (value json.RawMessage, err er
 	return value, err
 }
 
-var errEnded = errors.New("kvs: the function that makes the value has ended its goroutine")
+var errEnded = errors.New("kvs: the function that produces the value ended its goroutine")
 
-// panicked carries a panic of produce to the goroutines that wait, where those who called can recover from it.
+// panicked carries a panic of produce to the waiting goroutines, whose callers can recover from it.
 type panicked struct {
 	reason any
 	stack  []byte

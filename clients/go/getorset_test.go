@@ -24,7 +24,7 @@ func missing(puts *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-func TestOneWhoLeavesDoesNotTakeTheValueFromTheOthers(t *testing.T) {
+func TestCancellingOneWaiterDoesNotAffectTheOthers(t *testing.T) {
 	var puts atomic.Int64
 	client := open(t, missing(&puts))
 	leaving, leave := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestOneWhoLeavesDoesNotTakeTheValueFromTheOthers(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfProduceIsReturnedAsItIs(t *testing.T) {
+func TestErrorOfProduceIsReturnedUnchanged(t *testing.T) {
 	var puts atomic.Int64
 	broken := errors.New("broken")
 	_, err := kvs.GetOrSet(t.Context(), open(t, missing(&puts)), "k", kvs.NoExpiry, func(context.Context) (int, error) { return 0, broken })
@@ -70,7 +70,7 @@ func TestAnErrorOfProduceIsReturnedAsItIs(t *testing.T) {
 	}
 }
 
-func TestAPanicOfProduceReachesTheGoroutineThatAsked(t *testing.T) {
+func TestPanicOfProduceReachesTheCaller(t *testing.T) {
 	var puts atomic.Int64
 	client := open(t, missing(&puts))
 	defer func() {
@@ -81,7 +81,7 @@ func TestAPanicOfProduceReachesTheGoroutineThatAsked(t *testing.T) {
 	_, _ = kvs.GetOrSet(t.Context(), client, "k", kvs.NoExpiry, func(context.Context) (int, error) { panic("broken") })
 }
 
-func TestAValueThatCannotBePutIsAnError(t *testing.T) {
+func TestValueThatCannotBePutIsAnError(t *testing.T) {
 	client := open(t, func(response http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/v1/put" {
 			answer(http.StatusBadRequest, `{"error":"invalid_value"}`)(response, request)
@@ -95,7 +95,7 @@ func TestAValueThatCannotBePutIsAnError(t *testing.T) {
 	}
 }
 
-func TestAFunctionThatEndsItsGoroutineIsAnErrorForAllWhoWait(t *testing.T) {
+func TestEveryWaiterGetsAnErrorIfProduceEndsItsGoroutine(t *testing.T) {
 	var puts atomic.Int64
 	client := open(t, missing(&puts))
 	ended := make(chan error, 1)

@@ -34,53 +34,53 @@ func defaults() settings {
 	}
 }
 
-// WithDeadline bounds a whole call: finding credentials, waiting for a connection, all attempts and pauses (10 s).
-// A context that ends earlier counts; one that ends later does not.
+// WithDeadline limits a whole call: finding credentials, waiting for a connection, all attempts and pauses (10 s).
+// The context of a call can only shorten it.
 func WithDeadline(deadline time.Duration) Option {
 	return func(s *settings) { s.deadline = deadline }
 }
 
-// WithAttempt bounds one attempt, from connecting to the last byte of the answer (5 s).
+// WithAttempt limits one attempt, from connecting to the last byte of the answer (5 s).
 func WithAttempt(attempt time.Duration) Option {
 	return func(s *settings) { s.attempt = attempt }
 }
 
-// WithConnections bounds how many connections are open, which is how many attempts are under way (64).
+// WithConnections limits the open connections, and so the concurrent attempts (64).
 func WithConnections(connections int) Option {
 	return func(s *settings) { s.connections = connections }
 }
 
-// WithBackoffBase is the longest pause before the first repetition (100 ms); each further one is twice as long.
+// WithBackoffBase sets the longest pause before the first retry (100 ms), which doubles for each further one.
 func WithBackoffBase(base time.Duration) Option {
 	return func(s *settings) { s.backoff.base = base }
 }
 
-// WithBackoffCap is the longest pause before any repetition (1 s).
+// WithBackoffCap sets the longest pause before any retry (1 s).
 func WithBackoffCap(limit time.Duration) Option {
 	return func(s *settings) { s.backoff.cap = limit }
 }
 
-// WithAnswerBytes bounds the body of an answer (1 MiB).
+// WithAnswerBytes limits the body of an answer (1 MiB).
 func WithAnswerBytes(length int) Option {
 	return func(s *settings) { s.answerBytes = length }
 }
 
-// WithPrefix is put before every key.
+// WithPrefix adds a prefix to every key.
 func WithPrefix(prefix string) Option {
 	return func(s *settings) { s.prefix = prefix }
 }
 
-// WithVariablePrefix is the first word of the three variables (SERVICE).
+// WithVariablePrefix sets the first word of the three variables (SERVICE).
 func WithVariablePrefix(prefix string) Option {
 	return func(s *settings) { s.variablePrefix = prefix }
 }
 
-// WithEnvironment is where the three variables are looked up (os.LookupEnv). Credentials are the SDK's own business.
+// WithEnvironment replaces the lookup of the three variables (os.LookupEnv). It does not affect credentials.
 func WithEnvironment(lookup func(name string) (value string, found bool)) Option {
 	return func(s *settings) { s.environment = lookup }
 }
 
-// WithCredentials replaces what the SDK finds by itself, for example by a role that is assumed. The provider is asked
+// WithCredentials replaces the credential chain of the SDK, for example by an assumed role. The provider is called
 // again when its credentials expire.
 func WithCredentials(provider aws.CredentialsProvider) Option {
 	return func(s *settings) { s.credentials = provider }
@@ -96,7 +96,7 @@ func (s *settings) check() error {
 		"WithAnswerBytes": int64(s.answerBytes),
 	} {
 		if number <= 0 {
-			return misconfigured(codeInvalidOption, "%s: %d, must be positive", name, number)
+			return misconfigured(codeInvalidOption, "%s: %d, expected a positive number", name, number)
 		}
 	}
 	return nil

@@ -2,5 +2,5 @@
 
 package kvs
 
-// checkPlatform refuses where a token cannot be kept secret.
+// checkPlatform refuses platforms on which a token cannot be kept secret.
 func checkPlatform() error { return nil }

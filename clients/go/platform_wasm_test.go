@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestABrowserIsRefusedWithTheReason(t *testing.T) {
+func TestBrowserIsRefusedWithTheReason(t *testing.T) {
 	_, err := FromEnv(context.Background(), "notes")
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Code != "browser" || !strings.Contains(refused.Detail, "backend apps only") {

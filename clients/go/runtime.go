@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// endpoint is what the three runtime variables of a table say.
+// endpoint holds the three runtime variables of a table.
 //
-// The token is behind a function, because fmt prints a function as an address: no verb can show it, however deep the
-// endpoint is nested in what is printed.
+// The token is in a function, because fmt prints a function as an address: no verb can show it, however deep the
+// endpoint is nested in the printed value.
 type endpoint struct {
 	url    *url.URL
 	region string
@@ -16,12 +16,12 @@ type endpoint struct {
 	token  func() string
 }
 
-// lookup is os.LookupEnv, or an environment of the caller's.
+// lookup is os.LookupEnv or a replacement by the caller.
 type lookup func(name string) (string, bool)
 
 func readEndpoint(table, prefix string, environment lookup) (endpoint, error) {
 	if !isTableName(table) {
-		return endpoint{}, misconfigured(codeInvalidOption, "the name of a table is 1 to 32 ASCII letters, digits and underscores")
+		return endpoint{}, misconfigured(codeInvalidOption, "table: expected 1 to 32 letters, digits and underscores")
 	}
 	names := [3]string{prefix + "_KVS_URL", prefix + "_KVS_REGION", prefix + "_KVS_TOKEN_" + strings.ToUpper(table)}
 	var values [3]string
@@ -31,7 +31,7 @@ func readEndpoint(table, prefix string, environment lookup) (endpoint, error) {
 			return endpoint{}, misconfigured(codeMissingVariable, "%s is not set", name)
 		}
 		if !isVisible(value) {
-			return endpoint{}, misconfigured(codeInvalidVariable, "%s has a blank, a line break or another invisible character", name)
+			return endpoint{}, misconfigured(codeInvalidVariable, "%s: expected visible ASCII characters without spaces", name)
 		}
 		values[at] = value
 	}
@@ -43,14 +43,14 @@ func readEndpoint(table, prefix string, environment lookup) (endpoint, error) {
 	return endpoint{base, values[1], table, func() string { return token }}, nil
 }
 
-// readURL quotes nothing: userinfo, if there is some, is a secret.
+// readURL quotes nothing: userinfo in the URL would be a secret.
 func readURL(name, value string) (*url.URL, error) {
 	base, err := url.Parse(value)
 	switch {
 	case err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http"):
-		return nil, misconfigured(codeInvalidVariable, "%s is not an http or https URL", name)
+		return nil, misconfigured(codeInvalidVariable, "%s: expected http:// or https://, a host, and optionally a port and a path", name)
 	case base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
-		return nil, misconfigured(codeInvalidVariable, "%s has more than scheme, host and path", name)
+		return nil, misconfigured(codeInvalidVariable, "%s: expected no user, query or fragment", name)
 	}
 	return base, nil
 }
@@ -64,7 +64,7 @@ func isTableName(name string) bool {
 	return len(name) >= 1 && len(name) <= 32
 }
 
-// isVisible reports whether text is visible ASCII, which is all that a header field can safely carry.
+// isVisible reports whether text is visible ASCII, which every header field can carry.
 func isVisible(text string) bool {
 	for _, letter := range []byte(text) {
 		if letter <= ' ' || letter > '~' {

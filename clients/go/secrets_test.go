@@ -27,12 +27,12 @@ func mustNotTell(t *testing.T, text string) {
 	t.Helper()
 	for _, hidden := range []string{token, sessionToken, secret, fmt.Sprintf("%x", token), fmt.Sprintf("%x", secret)} {
 		if strings.Contains(text, hidden) {
-			t.Errorf("%q is told in %s", hidden, text)
+			t.Errorf("%q is quoted in %s", hidden, text)
 		}
 	}
 }
 
-func TestAClientPrintsAsWhereItGoesTo(t *testing.T) {
+func TestClientPrintsItsTableAndHost(t *testing.T) {
 	client := open(t, kept("1"))
 	for _, thing := range []any{client, *client} {
 		text := printed(thing)
@@ -45,11 +45,11 @@ func TestAClientPrintsAsWhereItGoesTo(t *testing.T) {
 	mustNotTell(t, printed(holder{*client})+printed(&holder{*client}))
 }
 
-func TestAnOptionPrintsNothingOfItsValue(t *testing.T) {
+func TestOptionDoesNotPrintItsValue(t *testing.T) {
 	mustNotTell(t, printed(kvs.WithPrefix(token)))
 }
 
-func TestWhatAServerSendsBackIsNotTold(t *testing.T) {
+func TestErrorsDoNotContainEchoedTokens(t *testing.T) {
 	client := open(t, func(response http.ResponseWriter, request *http.Request) {
 		for _, field := range []string{"X-Kvs-Error-Detail", "X-Request-Id"} {
 			response.Header().Set(field, token+" "+request.Header.Get("X-Amz-Security-Token")+"\xc3\xbc")
@@ -64,7 +64,7 @@ func TestWhatAServerSendsBackIsNotTold(t *testing.T) {
 	}
 }
 
-func TestATokenAtTheEndOfALongDetailIsNotToldInPart(t *testing.T) {
+func TestErrorsDoNotContainPartOfAToken(t *testing.T) {
 	client := open(t, func(response http.ResponseWriter, request *http.Request) {
 		response.Header().Set("X-Kvs-Error-Detail", strings.Repeat("x", 250)+token)
 		answer(http.StatusBadRequest, `{}`)(response, request)
@@ -75,7 +75,7 @@ func TestATokenAtTheEndOfALongDetailIsNotToldInPart(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotHTTPIsNotQuoted(t *testing.T) {
+func TestAnswerThatIsNotHTTPIsNotQuoted(t *testing.T) {
 	client := open(t, func(response http.ResponseWriter, request *http.Request) {
 		connection, _, err := response.(http.Hijacker).Hijack()
 		if err != nil {
@@ -89,7 +89,7 @@ func TestAnAnswerThatIsNotHTTPIsNotQuoted(t *testing.T) {
 	mustNotTell(t, printed(err)+err.Error())
 }
 
-func TestAValueThatDoesNotFitIsNotQuoted(t *testing.T) {
+func TestValueThatDoesNotFitIsNotQuoted(t *testing.T) {
 	client := open(t, kept(`"`+secret+`"`))
 	for _, into := range []any{new(int), new(time.Time), new([]string)} {
 		_, err := client.Get(t.Context(), "k", into)
@@ -104,7 +104,7 @@ type secretive struct{}
 
 func (secretive) MarshalJSON() ([]byte, error) { return nil, fmt.Errorf("cannot write %s", secret) }
 
-func TestAValueThatCannotBeEncodedIsNotQuoted(t *testing.T) {
+func TestValueThatCannotBeEncodedIsNotQuoted(t *testing.T) {
 	client := open(t, kept("1"))
 	for _, value := range []any{secretive{}, func() {}, make(chan int), map[string]any{secret: secretive{}}} {
 		err := client.Put(t.Context(), "k", value, kvs.NoExpiry)

@@ -23,7 +23,7 @@ const (
 	userAgent = "kvs-go/" + Version
 )
 
-// signer makes signed requests of a table.
+// signer creates signed requests of a table.
 type signer struct {
 	address     endpoint
 	urls        map[string]url.URL
@@ -31,8 +31,8 @@ type signer struct {
 	v4          *v4.Signer
 }
 
-// newSigner finds out where credentials come from, and does not fetch them yet. Exchanging an identity for credentials
-// needs a region, too; where the environment has none it is the gateway's.
+// newSigner determines the source of credentials without fetching them. Exchanging an identity for credentials also
+// needs a region: that of the environment, or else that of the gateway.
 func newSigner(ctx context.Context, address endpoint, provider aws.CredentialsProvider) (*signer, error) {
 	if provider == nil {
 		found, err := config.LoadDefaultConfig(ctx, config.WithDefaultRegion(address.region))
@@ -48,7 +48,7 @@ func newSigner(ctx context.Context, address endpoint, provider aws.CredentialsPr
 	for _, operation := range []string{"put", "get", "delete"} {
 		target, err := url.Parse(strings.TrimSuffix(address.url.String(), "/") + "/v1/" + operation)
 		if err != nil {
-			return nil, misconfigured(codeInvalidVariable, "the URL of the gateway cannot be extended")
+			return nil, misconfigured(codeInvalidVariable, "the URL of the gateway cannot take a path")
 		}
 		urls[operation] = *target
 	}
@@ -69,7 +69,7 @@ func (s *signer) retrieve(ctx context.Context) (aws.Credentials, *Error) {
 	}
 }
 
-// request signs what no proxy needs to change, and adds the rest afterwards.
+// request signs the fields that proxies do not change, and adds the others afterwards.
 func (s *signer) request(operation string, body []byte, by aws.Credentials) (*http.Request, *Error) {
 	target := s.urls[operation] // a copy: the SDK writes into it
 	request := &http.Request{
@@ -93,22 +93,23 @@ func (s *signer) request(operation string, body []byte, by aws.Credentials) (*ht
 	return request, nil
 }
 
-// unfit is of credentials that no header field can carry: net/http would change them, and the signature with them.
+// unfit is the error for credentials that no header field can carry: net/http would change them, and so break the
+// signature.
 func unfit() *Error {
 	return &Error{
 		Code:   codeNoCredentials,
-		Detail: "credentials: a blank, a line break or another invisible character",
+		Detail: "credentials: they contain a space, a line break or another invisible character",
 		kind:   ErrNotAuthorized,
 	}
 }
 
-// noCredentials tells of the SDK's error no more than the code of the service that refused: a credential_process, for
-// one, is quoted with all that it printed.
+// noCredentials keeps only the code of the service that refused: other errors of the SDK may quote secrets, such as the
+// output of a credential_process.
 func noCredentials(err error) *Error {
 	detail := "the AWS SDK found none"
 	var refused smithy.APIError
 	if errors.As(err, &refused) && isVisible(refused.ErrorCode()) {
-		detail = "the service that issues them answered " + refused.ErrorCode()
+		detail = "the service that issues them returned " + refused.ErrorCode()
 	}
 	return &Error{Code: codeNoCredentials, Detail: detail, kind: ErrNotAuthorized}
 }

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// table is what all clients of a table share.
+// table is the state that all clients of a table share.
 type table struct {
 	name        string
 	signer      *signer
 	connections *connections
-	limit       limit
+	gate        rateLimitGate
 	backoff     backoff
 	attemptTime time.Duration
 	answers     answers
@@ -44,7 +44,7 @@ func openTable(ctx context.Context, name string, chosen *settings) (*table, erro
 
 func (t *table) close() { t.connections.close() }
 
-// call repeats an operation until it is answered, cannot be repeated, or the deadline leaves no time for it.
+// call retries an operation until it gets a final answer, or the deadline leaves no time for another attempt.
 func (t *table) call(ctx context.Context, operation string, body []byte) ([]byte, *Error) {
 	for repetition := 0; ; repetition++ {
 		answer, failure := t.take(ctx, operation, body)
@@ -64,14 +64,14 @@ func (t *table) call(ctx context.Context, operation string, body []byte) ([]byte
 	}
 }
 
-// take takes a connection and makes one attempt, unless the limit is known to be used up: those who waited for a
-// connection meanwhile learn it here.
+// take takes a connection and makes one attempt, unless the gate is closed. It checks the gate after the wait for the
+// connection, as another call may have closed it meanwhile.
 func (t *table) take(ctx context.Context, operation string, body []byte) ([]byte, *Error) {
 	if failure := t.connections.acquire(ctx); failure != nil {
 		return nil, failure
 	}
 	defer t.connections.release()
-	if refusal := t.limit.refusal(time.Now()); refusal != nil {
+	if refusal := t.gate.refusal(time.Now()); refusal != nil {
 		return nil, refusal
 	}
 	credentials, failure := t.signer.retrieve(ctx)
@@ -87,7 +87,7 @@ func (t *table) take(ctx context.Context, operation string, body []byte) ([]byte
 		return nil, t.unanswered(ctx, err)
 	}
 	if found.refusal != nil && found.refusal.Status == http.StatusTooManyRequests {
-		t.limit.close(time.Now(), found.refusal)
+		t.gate.close(time.Now(), found.refusal)
 	}
 	return found.body, found.refusal
 }
@@ -99,13 +99,13 @@ func (t *table) unanswered(ctx context.Context, err error) *Error {
 	case ctx.Err() != nil || isOver(ctx):
 		return ended(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return unanswered(fmt.Sprintf("nothing within %v", t.attemptTime))
+		return unanswered(fmt.Sprintf("no answer within %v", t.attemptTime))
 	default:
 		return unanswered(whyUnanswered(err))
 	}
 }
 
-// isOver is true a moment before the context itself says so: deadlines of connections have timers of their own.
+// isOver may be true a moment before the context ends: deadlines of connections have their own timers.
 func isOver(ctx context.Context) bool {
 	deadline, bounded := ctx.Deadline()
 	return bounded && !time.Now().Before(deadline)

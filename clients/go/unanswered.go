@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// whyUnanswered has no words of its own for the rest: net/http quotes what it cannot read, and a server may have sent
-// the token back.
+// whyUnanswered names known causes only: net/http quotes bytes that it cannot parse, in which a server may echo the token.
 func whyUnanswered(err error) string {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -20,14 +19,14 @@ func whyUnanswered(err error) string {
 	case errors.As(err, &certificate):
 		return "the certificate is not trusted"
 	case errors.As(err, &record):
-		return "what answered does not speak TLS"
+		return "the server does not speak TLS"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection was refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was reset"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed before the answer was whole"
+		return "the connection was closed before the answer was complete"
 	default:
-		return "no answer of HTTP/1.1"
+		return "the answer is not HTTP/1.1"
 	}
 }

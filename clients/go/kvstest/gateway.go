@@ -1,4 +1,4 @@
-// Package kvstest starts a gateway for tests: the real one, on memory, by the command kvs-gateway dev.
+// Package kvstest starts a gateway for tests: the real one, in memory, by the command kvs-gateway dev.
 //
 //	func TestNotesAreKept(t *testing.T) {
 //		kvstest.Start(t, "notes").Setenv(t)
@@ -6,8 +6,8 @@
 //		...
 //	}
 //
-// The command is looked for on PATH; KVS_GATEWAY_COMMAND names another one, with arguments if need be. A gateway takes
-// about a second to start: tests of a package can share one that TestMain starts with [Run].
+// The command is found on PATH, or set by KVS_GATEWAY_COMMAND, with optional arguments. A gateway takes about a second
+// to start: the tests of a package can share one that TestMain starts with [Run].
 package kvstest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// CommandVariable names the command that is run instead of kvs-gateway.
+// CommandVariable holds the command to run instead of kvs-gateway.
 const CommandVariable = "KVS_GATEWAY_COMMAND"
 
 const (
@@ -35,13 +35,13 @@ const (
 	stopTimeout  = time.Minute
 )
 
-// Gateway is a running kvs-gateway dev with tables of its own.
+// Gateway is a running kvs-gateway dev with its own tables.
 type Gateway struct {
 	process   *exec.Cmd
 	variables map[string]string
 }
 
-// Start starts a gateway with these tables and stops it when the test ends. What it cannot start fails the test.
+// Start starts a gateway with these tables and stops it when the test ends. If it cannot start, the test fails.
 func Start(t testing.TB, tables ...string) *Gateway {
 	t.Helper()
 	gateway, err := Run(t.Context(), tables...)
@@ -56,7 +56,7 @@ func Start(t testing.TB, tables ...string) *Gateway {
 	return gateway
 }
 
-// Run starts a gateway with these tables; Close stops it. The context bounds the start, not the life.
+// Run starts a gateway with these tables; Close stops it. The context applies only to the start.
 func Run(ctx context.Context, tables ...string) (*Gateway, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -70,12 +70,12 @@ func Run(ctx context.Context, tables ...string) (*Gateway, error) {
 	return gateway, nil
 }
 
-// Environ is what the platform would give the function, and the credentials of its role.
+// Environ returns the variables that the platform sets for a function, with the credentials of its role.
 func (g *Gateway) Environ() map[string]string {
 	return maps.Clone(g.variables)
 }
 
-// Setenv sets what Environ says for the time of the test, and unsets what would win over it.
+// Setenv sets the variables of Environ for the test, and unsets those that would override them.
 func (g *Gateway) Setenv(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN"} {
@@ -86,10 +86,10 @@ func (g *Gateway) Setenv(t testing.TB) {
 	}
 }
 
-// Close stops the gateway and waits for its end.
+// Close stops the gateway and waits until it has ended.
 func (g *Gateway) Close() error {
 	if err := g.process.Process.Signal(os.Interrupt); err != nil {
-		_ = g.process.Process.Kill() // where there are no signals
+		_ = g.process.Process.Kill() // for systems without signals
 	}
 	killer := time.AfterFunc(stopTimeout, func() { _ = g.process.Process.Kill() })
 	defer killer.Stop()
@@ -105,7 +105,7 @@ func launch(ctx context.Context) (*Gateway, error) {
 		return nil, err
 	}
 	words := append(command(), "dev", "--port", strconv.Itoa(port))
-	process := exec.Command(words[0], words[1:]...) //nolint:gosec // the command is the tester's own
+	process := exec.Command(words[0], words[1:]...) //nolint:gosec // the command comes from the tester
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func command() []string {
 	return []string{"kvs-gateway"}
 }
 
-// readExports reads the lines for a shell that dev prints once it listens, up to the call that it suggests.
+// readExports reads the shell lines that dev prints when it listens, up to the example call.
 func readExports(output io.Reader) (map[string]string, error) {
 	variables := map[string]string{}
 	for lines := bufio.NewScanner(output); lines.Scan(); {
@@ -144,7 +144,7 @@ func readExports(output io.Reader) (map[string]string, error) {
 			return variables, nil
 		}
 	}
-	return nil, errors.New("the gateway ended before it listened")
+	return nil, errors.New("the gateway ended before it was ready")
 }
 
 func freePort() (int, error) {

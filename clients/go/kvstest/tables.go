@@ -10,13 +10,13 @@ import (
 	"net/http"
 )
 
-// Of the app that the tables belong to. Tests are not what a rate limit is for.
+// The app of the tables, with a limit that no test reaches.
 const (
 	appPath           = "/v1/orgs/test/apps/test"
 	requestsPerMinute = 1_000_000_000
 )
 
-// createTables registers the app and adds what the platform would inject to the variables.
+// createTables registers the app and its tables, and adds their variables.
 func (g *Gateway) createTables(ctx context.Context, tables []string) error {
 	app := map[string]any{"type": "api", "requests_per_minute": requestsPerMinute, "max_tables": max(1, len(tables))}
 	if _, err := g.manage(ctx, http.MethodPut, appPath, app); err != nil {
@@ -63,5 +63,5 @@ func (g *Gateway) manage(ctx context.Context, method, path string, fields any) (
 	return done, json.Unmarshal(answer, &done)
 }
 
-// control asks the gateway itself, whatever proxies the environment names.
+// control calls the gateway directly: proxies of the environment are ignored.
 var control = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

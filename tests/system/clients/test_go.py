@@ -57,7 +57,7 @@ def test_in_webassembly_making_a_client_says_why_not():
         pytest.skip("there is no node: WebAssembly cannot be run")
     launcher = Path(run("go", "env", "GOROOT").strip()) / "lib" / "wasm" / "go_js_wasm_exec"
     told = run("go", "test", "-v", f"-exec={launcher}", "-run", "Browser", ".", GOOS="js", GOARCH="wasm")
-    assert "PASS: TestABrowserIsRefusedWithTheReason" in told
+    assert "PASS: TestBrowserIsRefusedWithTheReason" in told
 
 
 def test_the_first_put_of_its_readme_works_in_a_module_that_replaces_it(tmp_path):

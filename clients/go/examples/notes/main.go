@@ -13,7 +13,7 @@ import (
 	"example.com/kvs"
 )
 
-// note is what is kept, and what is sent.
+// note is the stored value and the body of requests and answers.
 type note struct {
 	Text string `json:"text"`
 }
@@ -23,7 +23,7 @@ func handler(notes *kvs.Client) http.Handler {
 	mux.HandleFunc("PUT /notes/{id}", func(response http.ResponseWriter, request *http.Request) {
 		var sent note
 		if err := json.NewDecoder(http.MaxBytesReader(response, request.Body, 32<<10)).Decode(&sent); err != nil {
-			http.Error(response, "a note is {\"text\": ...}", http.StatusBadRequest)
+			http.Error(response, "expected {\"text\": ...}", http.StatusBadRequest)
 			return
 		}
 		fail(response, notes.Put(request.Context(), request.PathValue("id"), sent, 24*time.Hour))
@@ -46,14 +46,14 @@ func handler(notes *kvs.Client) http.Handler {
 	return mux
 }
 
-// fail tells the log why, and the visitor when to come back.
+// fail logs the reason, and tells the visitor when to retry.
 func fail(response http.ResponseWriter, err error) {
 	var failure *kvs.Error
 	switch {
 	case err == nil:
 		response.WriteHeader(http.StatusNoContent)
 	case errors.Is(err, kvs.ErrInvalidRequest):
-		http.Error(response, "this note cannot be kept", http.StatusBadRequest)
+		http.Error(response, "this note cannot be stored", http.StatusBadRequest)
 	default:
 		log.Print(err)
 		if errors.As(err, &failure) && failure.RetryAfter > 0 {

@@ -37,8 +37,8 @@ func TestANoteIsKeptUntilItIsDeleted(t *testing.T) {
 		{"GET", "1", "", 404, "404 page not found"},
 		{"PUT", "1", `{"text":"milk"}`, 204, ""},
 		{"GET", "1", "", 200, `{"text":"milk"}`},
-		{"PUT", "1", `milk`, 400, `a note is {"text": ...}`},
-		{"PUT", strings.Repeat("x", 513), `{}`, 400, "this note cannot be kept"},
+		{"PUT", "1", `milk`, 400, `expected {"text": ...}`},
+		{"PUT", strings.Repeat("x", 513), `{}`, 400, "this note cannot be stored"},
 		{"DELETE", "1", "", 204, ""},
 		{"GET", "1", "", 404, "404 page not found"},
 	} {

@@ -15,7 +15,7 @@ import (
 
 const waiting = 10_000
 
-// processorTime is what this process has used, in user mode and in the kernel.
+// processorTime returns the processor time of this process, in user mode and in the kernel.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -24,7 +24,7 @@ func processorTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// waitingFigures are of calls that wait for an answer or for a connection.
+// waitingFigures are the figures of calls that wait for an answer or for a connection.
 type waitingFigures struct {
 	Calls    int     `json:"waiting_calls"`
 	KiB      float64 `json:"kib_per_call"`
@@ -48,7 +48,7 @@ func measureWaiting(url string) waitingFigures {
 	for range waiting {
 		<-began
 	}
-	for steady := 0.0; ; time.Sleep(time.Second) { // until no more is taken
+	for steady := 0.0; ; time.Sleep(time.Second) { // until the memory no longer grows
 		runtime.Gosched()
 		now := resident()
 		if now-steady < 0.1 {
@@ -58,7 +58,7 @@ func measureWaiting(url string) waitingFigures {
 	}
 }
 
-// resident is the memory of this process in MiB.
+// resident returns the memory of this process in MiB.
 func resident() float64 {
 	fields, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

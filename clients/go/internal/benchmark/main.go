@@ -1,10 +1,9 @@
-// Command benchmark measures the client beside calls that are written by hand: processor time of this process per
-// call, calls per second over one pool, memory of calls that wait. The server is a process of its own, which checks
-// nothing.
+// Command benchmark compares the client with calls written by hand: processor time of this process per call, calls per
+// second over one pool, memory of waiting calls. The server is a separate process, which checks nothing.
 //
 //	benchmark serve                 prints its URL
 //	benchmark calls HOW URL         HOW is client, signed or bare
-//	benchmark waiting URL           10,000 calls that nobody answers
+//	benchmark waiting URL           10,000 calls that are never answered
 package main
 
 import (
@@ -44,7 +43,7 @@ func report(figures any) {
 	}
 }
 
-// callFigures are of puts and gets of 1 KiB in turn.
+// callFigures are the figures of alternating puts and gets of 1 KiB.
 type callFigures struct {
 	How            string  `json:"how"`
 	Microseconds   float64 `json:"cpu_microseconds_per_call"`

@@ -59,7 +59,7 @@ func byClient() (put, get operation) {
 	return put, get
 }
 
-// byHand is what a developer writes without the client: the same two layers, no repetition, no errors with a code.
+// byHand is the code that a developer writes without the client: both layers, without retries and typed errors.
 func byHand(url string, signed bool) (put, get operation) {
 	found, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 const longestLine = 64 << 20
 
-// line is what is asked for; which fields there are depends on the operation.
+// line is a request; its fields depend on the operation.
 type line struct {
 	ID          json.RawMessage    `json:"id"`
 	Op          string             `json:"op"`
@@ -31,15 +31,15 @@ type line struct {
 	Prefix      string             `json:"prefix"`
 }
 
-// answered is a line on standard output.
+// answered is a line of the output.
 type answered struct {
 	ID      json.RawMessage `json:"id"`
 	Result  any             `json:"result"`
-	Error   *told           `json:"error,omitempty"`
+	Error   *errorFields    `json:"error,omitempty"`
 	Seconds float64         `json:"seconds"`
 }
 
-// driver is what operations share.
+// driver is the state that operations share.
 type driver struct {
 	session
 	output  sync.Mutex
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// begin makes an operation cancellable before the next line is read.
+// begin registers an operation, so that the next line can cancel it.
 func (d *driver) begin(asked line) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.mutex.Lock()
@@ -93,7 +93,7 @@ func (d *driver) answer(ctx context.Context, asked line) {
 	result, err := d.do(ctx, asked)
 	answer := answered{ID: asked.ID, Result: result, Seconds: time.Since(began).Seconds()}
 	if err != nil {
-		answer.Error = tell(err)
+		answer.Error = fieldsOf(err)
 	}
 	d.output.Lock()
 	defer d.output.Unlock()

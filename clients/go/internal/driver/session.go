@@ -16,7 +16,7 @@ import (
 
 const makeTime = 200 * time.Millisecond
 
-// session is the client that was opened last, and the errors of its calls.
+// session is the client that was opened last, with the errors of its calls.
 type session struct {
 	client *kvs.Client
 	made   atomic.Int64
@@ -76,7 +76,7 @@ func optionsOf(named map[string]any) ([]kvs.Option, error) {
 		case "variable_prefix":
 			options = append(options, kvs.WithVariablePrefix(text))
 		default:
-			return nil, fmt.Errorf("no such option: %s", name)
+			return nil, fmt.Errorf("unknown option: %s", name)
 		}
 	}
 	return options, nil
@@ -121,7 +121,7 @@ func (s *session) perform(ctx context.Context, client *kvs.Client, asked line) (
 			return asked.Make, nil
 		})
 	default:
-		return nil, fmt.Errorf("no such operation: %s", asked.Op)
+		return nil, fmt.Errorf("unknown operation: %s", asked.Op)
 	}
 }
 
@@ -136,7 +136,7 @@ func found(entry kvs.Entry, name string, value any) map[string]any {
 	return map[string]any{"found": true, name: value, "expires_at": expires}
 }
 
-// show prints the client and the errors in every way that people print things.
+// show prints the client and the errors in all common ways.
 func (s *session) show() []string {
 	s.guard.Lock()
 	defer s.guard.Unlock()

@@ -7,8 +7,8 @@ import (
 	"example.com/kvs"
 )
 
-// told is an error as the protocol has it, with null for what there is not.
-type told struct {
+// errorFields is an error in the form of the protocol, with null for absent fields.
+type errorFields struct {
 	Type       string   `json:"type"`
 	Status     *int     `json:"status"`
 	Code       *string  `json:"code"`
@@ -32,12 +32,12 @@ var types = []struct {
 	{kvs.ErrInvalidAnswer, "InvalidAnswer"},
 }
 
-func tell(err error) *told {
+func fieldsOf(err error) *errorFields {
 	var failure *kvs.Error
 	for _, each := range types {
 		if errors.Is(err, each.kind) && errors.As(err, &failure) {
 			seconds := failure.RetryAfter.Seconds()
-			return &told{
+			return &errorFields{
 				Type:       each.name,
 				Status:     unlessZero(failure.Status),
 				Code:       unlessZero(failure.Code),
@@ -49,7 +49,7 @@ func tell(err error) *told {
 		}
 	}
 	text := err.Error()
-	return &told{Type: "Unexpected", Detail: &text}
+	return &errorFields{Type: "Unexpected", Detail: &text}
 }
 
 func unlessZero[T comparable](value T) *T {

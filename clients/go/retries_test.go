@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-func told(seconds int) *Error {
-	return &Error{Status: http.StatusTooManyRequests, RetryAfter: time.Duration(seconds) * time.Second, isTold: true, kind: ErrRateLimited}
+func limited(seconds int) *Error {
+	return &Error{Status: http.StatusTooManyRequests, RetryAfter: time.Duration(seconds) * time.Second, hasRetryAfter: true, kind: ErrRateLimited}
 }
 
-func TestPausesAreRandomUpToTwiceTheOneBeforeAndTheCap(t *testing.T) {
+func TestPausesAreRandomBelowABoundThatDoublesUpToTheCap(t *testing.T) {
 	backoff := backoff{base: 100 * time.Millisecond, cap: time.Second}
 	longest := []time.Duration{100, 200, 400, 800, 1000, 1000}
 	for repetition, milliseconds := range append(longest, longest[5]) {
@@ -33,11 +33,11 @@ func TestPausesAreRandomUpToTwiceTheOneBeforeAndTheCap(t *testing.T) {
 	}
 }
 
-func TestThoseWhoWereToldTheSameEndComeBackSpreadOverTheCap(t *testing.T) {
+func TestRandomPartIsAddedToRetryAfter(t *testing.T) {
 	backoff := backoff{base: 100 * time.Millisecond, cap: time.Second}
 	early, late := 0, 0
 	for range 1000 {
-		pause, _ := backoff.pause(context.Background(), 0, told(5))
+		pause, _ := backoff.pause(context.Background(), 0, limited(5))
 		if pause < 5*time.Second || pause >= 6*time.Second {
 			t.Fatal(pause)
 		}
@@ -52,29 +52,29 @@ func TestThoseWhoWereToldTheSameEndComeBackSpreadOverTheCap(t *testing.T) {
 	}
 }
 
-func TestAPauseEndsBeforeTheDeadlineOrIsNotMade(t *testing.T) {
+func TestPauseEndsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5100*time.Millisecond)
 		defer cancel()
 		backoff := backoff{base: time.Second, cap: time.Hour}
-		if pause, fits := backoff.pause(ctx, 0, told(5)); !fits || pause != 5050*time.Millisecond {
+		if pause, fits := backoff.pause(ctx, 0, limited(5)); !fits || pause != 5050*time.Millisecond {
 			t.Error(pause, fits)
 		}
-		if _, fits := backoff.pause(ctx, 0, told(6)); fits {
+		if _, fits := backoff.pause(ctx, 0, limited(6)); fits {
 			t.Error("a pause that ends after the deadline")
 		}
 	})
 }
 
-func TestARefusalHoldsUntilItsEndAndTellsWhatIsLeft(t *testing.T) {
-	var limit limit
+func TestGateIsClosedUntilRetryAfterHasPassed(t *testing.T) {
+	var gate rateLimitGate
 	now := time.Now()
-	limit.close(now, told(10))
-	limit.close(now, told(5))
-	if refusal := limit.refusal(now.Add(4 * time.Second)); refusal == nil || refusal.RetryAfter != 6*time.Second {
+	gate.close(now, limited(10))
+	gate.close(now, limited(5))
+	if refusal := gate.refusal(now.Add(4 * time.Second)); refusal == nil || refusal.RetryAfter != 6*time.Second {
 		t.Error(refusal)
 	}
-	if refusal := limit.refusal(now.Add(10 * time.Second)); refusal != nil {
+	if refusal := gate.refusal(now.Add(10 * time.Second)); refusal != nil {
 		t.Error(refusal)
 	}
 }
