@@ -105,7 +105,7 @@ async def test_foreign_records_make_the_directory_unreadable(server, caplog, rec
         token = await new_table(gateway, "posts")
         for name in server.command("HKEYS", "kvs:records"):
             server.command("HSET", "kvs:records", name, record)
-        gateway.app.control.directory._bindings._cache.clear()
+        gateway.app.directory.bindings._cache.clear()
         refused = await gateway.get(KEY, token=token)
         assert (refused.status, refused.error) == (503, "auth_unavailable")
         assert (await gateway.get(KEY)).json["value"] == VALUE
