@@ -64,7 +64,7 @@ def test_the_documents_list_every_metric_with_its_labels():
 
 
 def spelt_out(name: str) -> list[str]:
-    """`a_{b,c}` stands for two names."""
+    """`a_{b,c}` expands to two names."""
     parts = [part.split(",") for part in re.split(r"[{}]", name)]
     return ["".join(each) for each in product(*parts)]
 

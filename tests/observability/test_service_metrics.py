@@ -180,5 +180,5 @@ async def test_reclaiming_exposes_pending_tables_and_progress(gateway):
 
     assert await shown() == [0, 0, 0]
     await gateway.manage("DELETE", f"{APP}/services/kvs/tables/doomed")
-    while await shown() != [1, 3, 3]:  # noqa: ASYNC110 - the feed of changes tells the reclaimer
+    while await shown() != [1, 3, 3]:  # noqa: ASYNC110 - the reclaimer follows the feed
         await asyncio.sleep(0.05)

@@ -29,7 +29,7 @@ def default_policy(server):
     server.command("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "100mb")
 
 
-async def _told(gateway):
+async def _warnings(gateway):
     """Warnings in readiness and in the metrics."""
     await gateway.app.ops.health.check()
     metrics = {
@@ -50,14 +50,14 @@ async def test_a_redis_that_may_evict_counters_is_reported_from_the_next_check_u
 ):
     store = {"kind": "redis", "url": server.url}
     async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
-        assert await _told(gateway) == (None, {_series(name, "eviction"): 0 for name in DEPENDENCIES})
+        assert await _warnings(gateway) == (None, {_series(name, "eviction"): 0 for name in DEPENDENCIES})
         server.command("CONFIG", "SET", "maxmemory-policy", policy)
-        warnings, metrics = await _told(gateway)
+        warnings, metrics = await _warnings(gateway)
         assert warnings == {name: ["eviction"] for name in DEPENDENCIES}
         assert metrics == {_series(name, "eviction"): 1 for name in DEPENDENCIES}
         assert (await gateway.ask_ops("/readyz")).json["status"] == "ready"
         server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        assert (await _told(gateway))[0] is None
+        assert (await _warnings(gateway))[0] is None
 
 
 DEPENDENCIES = ("store", "counters", "directory")

@@ -1,4 +1,4 @@
-"""Traces or none, as configured. Without them, nothing of OpenTelemetry is imported (D50)."""
+"""Opens tracing as configured. Without it, nothing of OpenTelemetry is imported (D50)."""
 
 import logging
 import os
@@ -18,36 +18,36 @@ _DISABLED_VARIABLE = "OTEL_SDK_DISABLED"
 
 
 class Traces(StoreObserver, Protocol):
-    """Observes requests of the data plane and their calls of stores.
+    """Observes data plane requests and their store calls.
 
-    `granted` and `answered` are about the request that the running task serves, if that has a span.
+    `granted` and `answered` apply to the request of the running task, if it has a span.
     """
 
     def samples(self) -> bool:
-        """Whether a request is traced; asked once for each."""
+        """Decides whether to trace a request; called once per request."""
         ...
 
     def span(
         self, method: str, operation: Operation | None, headers: Headers, request_id: str
     ) -> AbstractContextManager[object]:
-        """The span of a request, to be entered while it is served; `operation` is None for unknown routes."""
+        """Returns a request's span, to be entered while it is served. Unknown routes have no `operation`."""
         ...
 
     def granted(self, labels: TenantLabels) -> None:
-        """Note whose request it is."""
+        """Records the tenant of the request."""
         ...
 
     def answered(self, answer: Answer) -> None:
-        """Note how the request was answered."""
+        """Records the answer to the request."""
         ...
 
     async def close(self) -> None:
-        """Deliver what is finished, for a bounded time."""
+        """Exports finished spans for a bounded time."""
         ...
 
 
 def open_tracing(settings: TracingSettings | None, metrics: ServiceMetrics) -> Traces | None:
-    """Traces as configured. OpenTelemetry's own switch turns them off, and the log says so."""
+    """Opens tracing as configured. OpenTelemetry's own switch turns it off, and the log says so."""
     if settings is None:
         return None
     if os.environ.get(_DISABLED_VARIABLE, "").strip().lower() == "true":

@@ -1,8 +1,8 @@
-"""A span per request of the data plane, current while it is served, and one below it per call of a store.
+"""One span per data plane request, current while it is served, and a child span per store call.
 
-Our own share alone decides which requests are traced: a client names the trace that its request belongs
-to, not whether it costs anything (D52). Of a target only a known route is recorded, of an exception only
-its type: anything else may hold a key, a value or a secret (D51).
+The configured share alone decides which requests are traced: a client chooses the trace of its request, not
+whether the request is traced (D50). A span records the route only if it is known, and an exception's type
+only: anything else may hold a key, a value or a secret.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ from gateway.observability.tracing.exporting import Export
 
 _METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 _CALLS_OF_REQUESTS = frozenset({"put", "get", "delete", "charge", "read"})
-"""What requests of the data plane ask of stores; the rest is the control plane's and the background's."""
+"""Store operations of data plane requests; all others belong to the control plane and background work."""
 
 _SYSTEMS = {"dynamodb": "aws.dynamodb"}
-"""Names by the semantic conventions where they differ from ours."""
+"""Names of the semantic conventions that differ from ours."""
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class Spans:
-    """Traces of a share of all requests."""
+    """Traces a share of all requests."""
 
     def __init__(self, settings: TracingSettings, metrics: ServiceMetrics) -> None:
         self._share = settings.share
@@ -109,7 +109,7 @@ class Spans:
 
 
 async def _within(span: Span, call: Call[Result]) -> Result:
-    """Await the call of a store; its span ends with it."""
+    """Awaits a store call and ends its span with it."""
     try:
         return await call
     except (Exception, asyncio.CancelledError) as error:
@@ -122,7 +122,7 @@ async def _within(span: Span, call: Call[Result]) -> Result:
 
 
 def _parent(headers: Headers) -> Context:
-    """The client's span, if it names one in due form. Its `tracestate` is not taken: it may hold anything."""
+    """Returns the context of a well-formed `traceparent`. `tracestate` is ignored: it may hold anything."""
     named = headers.get(b"traceparent")
     if named is None:
         return Context()
@@ -130,7 +130,7 @@ def _parent(headers: Headers) -> Context:
 
 
 def _ids_of_current_span() -> dict[str, str]:
-    """Fields of log lines that lead to the trace of the request being served."""
+    """Returns the log fields that identify the trace of the current request."""
     span = get_current_span()
     if not span.is_recording():
         return {}

@@ -1,4 +1,4 @@
-"""Stores on an endpoint that answers as told."""
+"""Stores on an endpoint that gives scripted answers."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

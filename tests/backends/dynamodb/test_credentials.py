@@ -84,7 +84,7 @@ async def test_without_credentials_a_gateway_lives_and_says_why_until_they_arriv
         assert "no AWS credentials found" in {line.get("reason") for line in lines}
         in_file(tmp_path, FIRST)
         async with asyncio.timeout(2.5):
-            while (await gateway.put("k", 1)).status != 200:  # noqa: ASYNC110 - no event tells
+            while (await gateway.put("k", 1)).status != 200:  # noqa: ASYNC110 - there is no event to await
                 await asyncio.sleep(0.02)
         while (await gateway.ask_ops("/readyz")).status != 200:
             await asyncio.sleep(0.02)  # the table is verified again after half a second

@@ -266,11 +266,11 @@ def test_an_item_above_the_size_limit_is_refused(table):
 def test_consumed_capacity_matches_the_documents(table, unless_known_to_differ):
     unless_known_to_differ(Trait.CAPACITY)
     item = {**key(), "v": {"B": b"v" * 1500}}
-    told = {"ReturnConsumedCapacity": "TOTAL"}
+    capacity = {"ReturnConsumedCapacity": "TOTAL"}
     used = [
-        table.put_item(Item=item, **told),
-        table.get_item(Key=key(), ConsistentRead=True, **told),
-        table.get_item(Key=key(), **told),
+        table.put_item(Item=item, **capacity),
+        table.get_item(Key=key(), ConsistentRead=True, **capacity),
+        table.get_item(Key=key(), **capacity),
     ]
     assert [each["ConsumedCapacity"]["CapacityUnits"] for each in used] == [2.0, 1.0, 0.5]
 

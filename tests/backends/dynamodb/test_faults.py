@@ -55,18 +55,18 @@ async def test_misconfigurations_are_reported_as_such_and_not_retried(endpoint, 
         for kind, reason in MISCONFIGURED.items():
             endpoint.calls.clear()
             endpoint.always(operation, refusal(kind, message=f"not {KEY} with {SECRET_ACCESS_KEY}"))
-            with pytest.raises(BackendMisconfigured, match=reason) as told:
+            with pytest.raises(BackendMisconfigured, match=reason) as raised:
                 await call(store)
-            assert str(told.value).endswith(f"({kind})")
+            assert str(raised.value).endswith(f"({kind})")
             assert len(endpoint.of(operation)) == (16 if name == "page" else 1)
 
 
 async def test_a_malformed_error_name_is_not_quoted(endpoint):
     async with store_on(endpoint) as store:
         endpoint.always("PutItem", refusal(f"{KEY} {SECRET_ACCESS_KEY}"))
-        with pytest.raises(BackendUnavailable, match="does not speak the protocol of DynamoDB") as told:
+        with pytest.raises(BackendUnavailable, match="does not speak the protocol of DynamoDB") as raised:
             await WRITES["put"][1](store)
-        assert KEY not in str(told.value)
+        assert KEY not in str(raised.value)
 
 
 async def test_a_namespace_is_not_needed_to_know_an_error(endpoint):
@@ -182,7 +182,7 @@ async def test_faults_leave_no_secret_in_logs_and_exceptions(endpoint, monkeypat
             for operation, call in ALL.values():
                 endpoint.always(operation, step)
                 faults.append(await _fault_of(call(store)))
-    told = [repr(fault) + repr(fault.__cause__) for fault in faults if fault is not None]
-    assert len(told) > 9
-    said = "\n".join([*told, *(record.getMessage() for record in caplog.records if "kvs" in record.name)])
+    texts = [repr(fault) + repr(fault.__cause__) for fault in faults if fault is not None]
+    assert len(texts) > 9
+    said = "\n".join([*texts, *(record.getMessage() for record in caplog.records if "kvs" in record.name)])
     assert not any(secret in said for secret in (KEY, VALUE.decode(), SECRET_ACCESS_KEY, "tbl_a"))

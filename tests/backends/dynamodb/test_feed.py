@@ -218,14 +218,14 @@ async def test_a_swap_that_crashes_at_any_step_is_announced_or_changes_nothing(
     with suppress(_Crash):
         await store.records.swap("a", b"2", version)
     monkeypatch.undo()
-    told = await store.records.changes(here)
+    answer = await store.records.changes(here)
     is_changed = (await store.records.read("a")).document == b"2"
     assert is_changed == (steps > 1 and not is_late)
-    assert told.names == (("a",) if is_changed else ())
+    assert answer.names == (("a",) if is_changed else ())
     clock.advance(DOUBTED_AFTER_MS)
-    is_missing = "@" in told.position
+    is_missing = "@" in answer.position
     assert is_missing == (steps in (1, 2) if is_late else steps == 1)
-    assert (await store.records.changes(told.position)).is_complete != is_missing
+    assert (await store.records.changes(answer.position)).is_complete != is_missing
 
 
 async def test_a_swap_without_a_reply_gives_its_number_back_and_is_not_made_later(store, feed, monkeypatch):

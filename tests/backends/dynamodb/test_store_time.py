@@ -23,8 +23,8 @@ WINDOW_MS = 60_000
 APART_SECONDS = (0, 5, 30, 61, 3_600)
 LIMIT = 20
 BOUND_MS = 1_000
-"""Tolerance of a window around 60 s: two replicas are off by half a second each, at the
-most, as long as each has seen a single response."""
+"""Tolerance of a window around 60 s: two replicas are off by half a second each,
+if each has seen a single response."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -136,9 +136,9 @@ async def test_a_fault_is_logged_once_and_its_repair_is_noticed(engine, table_na
     async with unprepared_store(engine.endpoint_url, table=table_name) as store:
         assert reason in await fault_of(store)
         await asyncio.sleep(0.2)
-        told = reasons(caplog)
-        assert len(told) == 1
-        assert reason in told[0]
+        logged = reasons(caplog)
+        assert len(logged) == 1
+        assert reason in logged[0]
         if made is not None:
             engine.observer.client.delete_table(TableName=table_name)
         make(engine, table_name)

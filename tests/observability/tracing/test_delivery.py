@@ -26,7 +26,7 @@ async def until(condition, what, seconds=PATIENCE_SECONDS):
 
 async def until_lost(gateway, count):
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await gateway.metrics())[LOST] < count:  # noqa: ASYNC110 - no event tells
+        while (await gateway.metrics())[LOST] < count:  # noqa: ASYNC110 - there is no event to await
             await asyncio.sleep(0.05)
 
 

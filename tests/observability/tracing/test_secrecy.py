@@ -1,4 +1,4 @@
-"""Nothing secret leaves in a trace, nor is the receiver's own secret told to anybody else."""
+"""Exported traces hold no secret, and the receiver's own secret reaches nobody else."""
 
 import json
 import signal

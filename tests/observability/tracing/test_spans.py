@@ -65,7 +65,7 @@ async def test_a_lookup_that_several_requests_wait_for_belongs_to_the_first(trac
         token = (await gateway.manage("POST", tables, {"name": "posts"})).json["token"]
         gateway.faults.gate.clear()
         waiting = [asyncio.create_task(gateway.get("k", token=token)) for _ in range(3)]
-        while len(gateway.app.drain.calls) < 3:  # noqa: ASYNC110 - no event tells
+        while len(gateway.app.drain.calls) < 3:  # noqa: ASYNC110 - there is no event to await
             await asyncio.sleep(0.01)
         gateway.faults.gate.set()
         await asyncio.gather(*waiting)
@@ -160,7 +160,7 @@ async def test_a_call_cut_off_by_a_shutdown_is_a_span_of_its_tenant(traced, rece
     async with traced() as gateway:
         gateway.faults.gate.clear()
         call = asyncio.create_task(gateway.get("k"))
-        while not gateway.faults.count("charge"):  # noqa: ASYNC110 - no event tells
+        while not gateway.faults.count("charge"):  # noqa: ASYNC110 - there is no event to await
             await asyncio.sleep(0.01)
         gateway.app.drain.stop_calls()
         assert (await call).error == "shutting_down"

@@ -1,4 +1,4 @@
-"""DynamoDB for tests: real engines over HTTP that leave nothing behind, and an endpoint that answers as told.
+"""DynamoDB for tests: real engines over HTTP that clean up, and an endpoint that gives scripted answers.
 
 Engines are synchronous, which suits fixtures of any scope; what waits, `start` above all, belongs into
 `asyncio.to_thread` where a gateway runs in the same loop. The endpoint runs in the loop of its test.

@@ -1,4 +1,4 @@
-"""A small endpoint that answers as told, or lets a real engine answer and spoils what comes back."""
+"""A small endpoint that gives scripted answers, or lets a real engine answer and spoils what comes back."""
 
 import asyncio
 import json

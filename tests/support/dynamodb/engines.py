@@ -16,7 +16,7 @@ class Trait(enum.Enum):
     """Features that some engine lacks; the tests notice an engine that gains one."""
 
     BATCH_LIMIT = "a batch of 26 is refused"
-    CAPACITY = "consumed capacity is told as it is charged"
+    CAPACITY = "consumed capacity is reported as charged"
     CHECKSUM_OF_ERRORS = "errors carry a checksum, too"
     CONNECTIONS_STAY = "a connection carries more than one call"
     ERROR_NAMESPACE = "errors name their type with its namespace"

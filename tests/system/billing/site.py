@@ -77,7 +77,7 @@ class Site:
         self._processes[place] = process
         gateway = await self._opened.enter_async_context(client_of(process))
         async with asyncio.timeout(10):
-            while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
+            while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - there is no event to await
                 await asyncio.sleep(0.02)
         self.gateways[place] = gateway
         self._changed_at[place] = time.time()

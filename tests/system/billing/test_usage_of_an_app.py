@@ -49,9 +49,9 @@ def prometheus(tmp_path_factory):
 
 async def test_requests_bytes_and_refusals_of_an_hour_are_those_that_were_scraped(prometheus):
     async with run_gateway({"console": {"prometheus": prometheus.url}}) as gateway:
-        told = (await gateway.manage("GET", USAGE)).json
+        usage = (await gateway.manage("GET", USAGE)).json
     scrapes = 3_600 // SCRAPED_EVERY_SECONDS
-    tables = {table["name"]: table for table in told["tables"]}
+    tables = {table["name"]: table for table in usage["tables"]}
     assert set(tables) == {"sessions", "carts"}
     sessions = tables["sessions"]
     assert sessions["requests"] == {
@@ -59,18 +59,18 @@ async def test_requests_bytes_and_refusals_of_an_hour_are_those_that_were_scrape
     }  # fmt: skip
     assert (sessions["request_bytes"], sessions["response_bytes"]) == (1_000 * scrapes, 0)
     assert set(tables["carts"]["requests"].values()) == {0}
-    assert [table["name"] for table in told["deleted_tables"]] == ["gone"]
-    assert told["deleted_tables"][0]["requests"]["ok"] == 30 * scrapes
-    assert told["refusals"] == {"rate_limited": scrapes}
+    assert [table["name"] for table in usage["deleted_tables"]] == ["gone"]
+    assert usage["deleted_tables"][0]["requests"]["ok"] == 30 * scrapes
+    assert usage["refusals"] == {"rate_limited": scrapes}
 
 
 async def test_the_rate_is_shown_beside_the_current_limit_and_over_time(prometheus):
     async with run_gateway({"console": {"prometheus": prometheus.url}}) as gateway:
-        told = (await gateway.manage("GET", USAGE)).json
+        usage = (await gateway.manage("GET", USAGE)).json
         month = (await gateway.manage("GET", f"{USAGE}?range=month")).json
-    sessions = next(table for table in told["tables"] if table["name"] == "sessions")
+    sessions = next(table for table in usage["tables"] if table["name"] == "sessions")
     assert (sessions["used_per_minute"], sessions["minute_limit"]) == (48, 600)
-    assert (told["used_per_minute"], told["requests_per_minute"]) == (48 * 4, 600)
+    assert (usage["used_per_minute"], usage["requests_per_minute"]) == (48 * 4, 600)
     assert [value for _, value in sessions["series"]] == [48] * 30
     times = [time for time, _ in sessions["series"]]
     assert (times[0], times[-1]) == (NOW_SECONDS - 3_600 + 120, NOW_SECONDS)

@@ -111,7 +111,7 @@ class Traffic:
         """Waits for that many further answers, of one gateway if given."""
         wanted = self._answered(place) + number
         async with asyncio.timeout(30):
-            while self._answered(place) < wanted:  # noqa: ASYNC110 - answers are counted, not told
+            while self._answered(place) < wanted:  # noqa: ASYNC110 - answers are counted without an event
                 await asyncio.sleep(0.005)
 
     def _answered(self, place: Place | None) -> int:

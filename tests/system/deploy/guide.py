@@ -1,4 +1,4 @@
-"""The texts in deploy/README.md that people paste."""
+"""Blocks of deploy/README.md that people paste."""
 
 import re
 

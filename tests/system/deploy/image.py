@@ -1,4 +1,4 @@
-"""What a build of the image is given, and what the Dockerfile says."""
+"""Build context of the image, and a parser for its Dockerfile."""
 
 import fnmatch
 import json
@@ -18,7 +18,7 @@ class Instruction:
 
     @property
     def words(self) -> list[str]:
-        """In JSON form or not."""
+        """Arguments in JSON form or shell form."""
         return json.loads(self.arguments) if self.arguments.startswith("[") else self.arguments.split()
 
 
@@ -36,7 +36,7 @@ def final_stage() -> list[Instruction]:
 
 
 def is_admitted(path: PurePosixPath) -> bool:
-    """Whether .dockerignore lets a file into the build; of its patterns, the last that matches decides."""
+    """Returns True if .dockerignore admits a file; the last matching pattern decides."""
     admitted = True
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -47,7 +47,7 @@ def is_admitted(path: PurePosixPath) -> bool:
 
 
 def copy_context(target: Path) -> None:
-    """Everything that the build is given, as it lies in the folder now."""
+    """Returns all files of the build context."""
     for name in ROOT.iterdir():
         if name.name != ".git" and (name.is_dir() or is_admitted(PurePosixPath(name.name))):
             _copy(name, target)
@@ -62,7 +62,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:
-    """`**/` stands for any number of folders, `*` stays within one."""
+    """Translates a pattern: `**/` matches any number of folders, `*` stays within one."""
     if pattern.startswith("**/"):
         return fnmatch.fnmatchcase(path.name, pattern.removeprefix("**/"))
     parts, wanted = path.parts, pattern.split("/")

@@ -1,4 +1,4 @@
-"""What is installed: each overlay alone, and with every component that makes sense with it."""
+"""Installations: each overlay alone, and with every component that fits it."""
 
 import shutil
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Installation:
         return any(component in LISTENERS for component in self.components)
 
     def configuration(self) -> dict[str, Any]:
-        """The overlay's file with what the components need laid over it."""
+        """Returns the overlay's configuration merged with the components' needs."""
         folders = [f"overlays/{self.overlay}", *(f"components/{component}" for component in self.components)]
         files = [DEPLOY / folder / "config.yaml" for folder in folders]
         configuration: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What the monitoring component brings: rule groups, the PodMonitor, dashboards and the queries in them."""
+"""Contents of the monitoring component: rule groups, PodMonitor, dashboards and their queries."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def runbook_queries() -> list[str]:
 
 
 def label_queries() -> Iterator[tuple[str, str]]:
-    """What the variables choose from: a selector, and the label whose values it offers."""
+    """Selector and label behind each dashboard variable."""
     for dashboard in DASHBOARDS.values():
         for variable in dashboard["templating"]["list"]:
             if variable["type"] == "query":

@@ -1,4 +1,4 @@
-"""What the pods of an installation have mounted, in folders of this machine."""
+"""Files that the pods of an installation mount, in local folders."""
 
 import secrets
 from pathlib import Path
@@ -27,14 +27,14 @@ def mount_rendered(manifests: Manifests, folder: Path, authority: trustme.CA | N
 
 
 def here(text: str, manifests: Manifests, folder: Path) -> str:
-    """A text with the paths of pods in which the places on this machine take their place."""
+    """Replaces pod paths in a text with local ones."""
     for mount in manifests.mounts.values():
         text = text.replace(mount["mountPath"], str(place_of(mount["mountPath"], folder)))
     return text
 
 
 def place_of(mount_path: str, folder: Path) -> Path:
-    """Where on this machine lies what pods have there."""
+    """Local path of a path in a pod."""
     return folder / mount_path.strip("/").replace("/", "-")
 
 

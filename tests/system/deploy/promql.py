@@ -1,4 +1,4 @@
-"""Which metrics and labels a PromQL expression names."""
+"""Parses the metrics and labels that a PromQL expression uses."""
 
 import re
 from dataclasses import dataclass, field
@@ -48,6 +48,6 @@ def names_in(expression: str) -> Names:
 
 
 def _inside(tokens: list[tuple[str | None, str]], at: int, end: str) -> tuple[set[str], int]:
-    """The names up to a closing sign, and where it goes on after that."""
+    """Returns the names up to a closing bracket, and the position behind it."""
     stop = next(index for index in range(at, len(tokens)) if tokens[index][1] == end)
     return {text for kind, text in tokens[at:stop] if kind == "name"}, stop + 1

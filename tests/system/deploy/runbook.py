@@ -6,7 +6,7 @@ from tests.system.deploy.monitoring import RUNBOOK
 
 
 def script(name: str) -> str:
-    """The one between two marks."""
+    """Returns the script between two marks."""
     (text,) = re.findall(
         rf"<!-- {name} -->\n```sh\n(.*?)```\n<!-- end of {name} -->", RUNBOOK.read_text(), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""A gateway on Redis that does all that is measured, scraped by a real Prometheus as the component says."""
+"""A gateway on Redis under all kinds of calls, scraped by a real Prometheus as the component says."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ class MonitoringPrometheus(PrometheusServer):
         super().__init__({each["path"]: each["path"] for each in endpoints}, rule_files=[str(file)])
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What the HTTP API answers."""
+        """Answer of Prometheus' HTTP API."""
         with urlopen(f"{self.url}/api/v1/{path}?{urlencode(parameters)}", timeout=10) as answer:
             return json.load(answer)["data"]
 
@@ -58,7 +58,7 @@ class MonitoringPrometheus(PrometheusServer):
         return found
 
     def rules(self) -> list[dict[str, Any]]:
-        """Every rule and how its last evaluation went."""
+        """Every rule with the result of its last evaluation."""
         return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
 
     def _configuration(self, jobs: Mapping[str, str], interval: str) -> dict[str, Any]:
@@ -117,13 +117,13 @@ class Scene:
         }
 
     def charged(self) -> int:
-        """The requests that the gateway has counted as somebody's."""
+        """Requests that the gateway has counted for tenants."""
         with urlopen(f"{self.gateway.urls['ops']}/metrics/usage", timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         return sum(int(line.split()[-1]) for line in lines if line.startswith("kvs_usage_requests_total{"))
 
     def bill(self) -> Any:
-        """What `kvs-gateway usage` says of the last hour."""
+        """Output of `kvs-gateway usage` for the last hour."""
         to = datetime.now(UTC)
         since = to - timedelta(hours=1)
         period = ["--from", since.isoformat(), "--to", to.isoformat()]

@@ -32,7 +32,7 @@ PROMETHEUS = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
 
 
 def mounts(service: str) -> dict[str, str]:
-    """What lies where in a container, by its path there; volumes by their names."""
+    """Mounts of a container by path; volumes by name."""
     return {place: source for source, place in (each.split(":")[:2] for each in SERVICES[service]["volumes"])}
 
 
@@ -48,7 +48,7 @@ def test_every_port_is_published_on_loopback_alone():
 
 
 @pytest.mark.parametrize("service", [name for name, each in SERVICES.items() if "volumes" in each])
-def test_what_is_mounted_is_there(service):
+def test_mounted_files_exist(service):
     for source in mounts(service).values():
         assert source in COMPOSE["volumes"] or (FOLDER / source).exists(), source
 
@@ -106,7 +106,7 @@ def test_grafana_finds_the_dashboards_and_their_data():
 
 
 class ComposePrometheus(PrometheusServer):
-    """As compose.yaml starts it; the gateway is on this machine, and scrapes are a second apart."""
+    """Prometheus as compose.yaml starts it, with a local gateway and scrapes each second."""
 
     def __init__(self, folder: Path) -> None:
         *shell, script = SERVICES["prometheus"]["entrypoint"]

@@ -53,7 +53,7 @@ def test_the_configuration_is_accepted(overlay, tmp_path):
 
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
-def test_what_is_rendered_is_accepted_with_the_files_that_pods_mount(installation, tmp_path):
+def test_the_rendered_configuration_is_accepted_with_the_files_that_pods_mount(installation, tmp_path):
     done = check(mount_rendered(Manifests(installation.render(tmp_path / "rendered")), tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -23,7 +23,7 @@ CONTROL = "/run/tls/control"
 SECRETS = "/run/secrets/kvs-gateway"
 
 Mistake = Callable[[Path], None]
-"""Made in a folder with what a pod has mounted."""
+"""Creates a fault in a folder with a pod's mounted files."""
 
 
 def changed(**changes: Any) -> Mistake:
@@ -45,7 +45,7 @@ def open_end(file: Path, text: str) -> None:
 
 
 def without(mounted: str) -> Mistake:
-    """A file is not there, with which its key in the ConfigMap or the Secret is missing."""
+    """Removes a file, as a missing key in the ConfigMap or Secret would."""
     return lambda folder: mounted_in(folder, mounted).unlink()
 
 
@@ -102,7 +102,7 @@ def mounted_in(folder: Path, path: str) -> Path:
 
 @pytest.fixture(scope="module")
 def mounted(tmp_path_factory):
-    """What a pod of a good installation has mounted."""
+    """Mounted files of a pod of a good installation."""
     folder = tmp_path_factory.mktemp("mounted")
     mount_rendered(Manifests(Installation("redis", ("control",)).render(folder / "rendered")), folder)
     return folder

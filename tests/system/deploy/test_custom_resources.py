@@ -45,7 +45,7 @@ def test_the_server_adds_nothing_that_every_apply_would_find_changed(kind, resou
         ("Certificate", ("spec", "issuerRef"), "private-authority"),
     ],
 )
-def test_a_resource_that_does_not_fit_is_told(kind, path, value, resources):
+def test_a_resource_that_does_not_fit_its_schema_is_reported(kind, path, value, resources):
     resource = next(each for each in resources if each["kind"] == kind)
     *way, last = path
     place = resource

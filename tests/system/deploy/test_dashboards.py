@@ -77,7 +77,7 @@ def test_a_panel_says_what_it_shows(panel):
 
 
 @pytest.mark.parametrize("panel", EVERY_PANEL)
-def test_series_are_told_apart(panel):
+def test_series_have_distinct_legends(panel):
     references = [target["refId"] for target in panel["targets"]]
     assert len(set(references)) == len(references)
     if panel["type"] in DRAWN_PER_SERIES:

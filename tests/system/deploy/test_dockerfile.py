@@ -77,13 +77,13 @@ def test_labels_say_what_the_image_is_and_what_it_was_made_of():
     assert all(labels[name] for name in ("title", "description", "url", "source", "documentation"))
 
 
-def test_what_changes_with_each_commit_comes_after_all_layers():
+def test_labels_that_change_with_each_commit_come_after_all_layers():
     names = [each.name for each in final_stage()]
     assert names.index("ARG") > max(names.index(name) for name in ("COPY", "ENV", "WORKDIR"))
 
 
 def test_modules_are_compiled_without_the_time_of_their_source():
-    """Else each build has other bytes."""
+    """Without it each build has different bytes."""
     runs = "\n".join(_arguments("RUN"))
     assert runs.count(" install ") == runs.count(" --no-compile ")
     assert "compileall -q -f --invalidation-mode unchecked-hash /opt/kvs-gateway/lib" in runs
@@ -101,7 +101,7 @@ def test_modules_are_compiled_without_the_time_of_their_source():
         "config.example.yaml",
     ],
 )
-def test_what_the_wheel_is_made_of_is_given_to_the_build(path):
+def test_the_build_context_holds_every_file_of_the_wheel(path):
     assert is_admitted(PurePosixPath(path))
 
 
@@ -119,5 +119,5 @@ def test_what_the_wheel_is_made_of_is_given_to_the_build(path):
         "gateway/http/__pycache__/connection.cpython-311.pyc",
     ],
 )
-def test_nothing_else_is(path):
+def test_the_build_context_holds_nothing_else(path):
     assert not is_admitted(PurePosixPath(path))

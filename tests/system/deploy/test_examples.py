@@ -1,4 +1,4 @@
-"""The examples fit the installation beside which they stand, and leave alone what callers sign."""
+"""The examples fit the installation and do not change what callers sign."""
 
 import re
 from typing import Any
@@ -47,8 +47,8 @@ def test_an_ingress_leads_to_the_data_port_alone(installed):
 
 
 def test_an_ingress_rewrites_nothing():
-    told = {name: value for name, value in annotations().items() if REWRITES.search(name)}
-    assert set(told.values()) == {"false"}, told
+    found = {name: value for name, value in annotations().items() if REWRITES.search(name)}
+    assert set(found.values()) == {"false"}, found
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What deploy/README.md tells people to type can be typed: paths, names, arguments, the first put."""
+"""Commands of deploy/README.md are valid: paths, names, arguments, the first put."""
 
 import re
 import shlex
@@ -72,7 +72,7 @@ def test_the_secret_has_every_file_that_an_overlay_reads():
     assert made == read
 
 
-def test_what_is_managed_by_name_is_what_is_installed(tmp_path):
+def test_objects_that_the_guide_names_are_the_installed_ones(tmp_path):
     manifests = Manifests(Installation("redis").render(tmp_path))
     for kind, name in re.findall(r"\b(deploy|deployment|service|secret)[ /](kvs-gateway)\b", GUIDE):
         if kind == "secret":

@@ -81,8 +81,8 @@ if shutil.which("curl"):
 
 
 @pytest.mark.parametrize(("dry_run", "applied"), [("true", 1), ("false", 0)])
-def test_what_fails_when_it_is_tried_is_not_applied(dry_run, applied, tmp_path):
-    """As where a kind is not installed: the dry run of `kubectl` fails then."""
+def test_a_manifest_that_fails_the_dry_run_is_not_applied(dry_run, applied, tmp_path):
+    """Simulates a kind that is not installed: the dry run of `kubectl` fails."""
     calls = tmp_path / "calls"
     stub = tmp_path / "kubectl"
     stub.write_text(f'#!/bin/sh\necho "$@" >> {calls}\ncase "$*" in *--dry-run=server*) {dry_run} ;; esac\n')

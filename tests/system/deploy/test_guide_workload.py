@@ -46,7 +46,7 @@ esac
 
 
 class Cluster:
-    """A gateway with all that its pods mount, in `folder`, and a `kubectl` that does here what it is told."""
+    """A gateway with its mounted files in `folder`, and a `kubectl` that runs commands locally."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Cluster:
         self.config = merged(yaml.safe_load(config.read_text()), LOOPBACK)
 
     def run(self, script: str, control: str = "localhost:8081") -> str:
-        """What a script of the guide prints; `control` is where the control listener is."""
+        """Output of a script of the guide; `control` is the control listener's URL."""
         programs = self.folder / "bin"
         programs.mkdir(exist_ok=True)
         (programs / "kubectl").write_text(KUBECTL)
@@ -97,14 +97,14 @@ def token_for(pod: dict, issuer: str) -> str:
 
 
 def variables_of(container: dict, secret: dict) -> dict[str, str]:
-    """What the container's environment holds."""
+    """Environment of the container."""
     (source,) = container["envFrom"]
     assert source["secretRef"]["name"] == secret["metadata"]["name"]
     own = {each["name"]: each.get("value", "blog-5d8c7-x2x9z") for each in container["env"]}
     return own | secret["stringData"]
 
 
-def test_a_pod_that_holds_no_secret_puts_its_first_entry(tmp_path, example):
+def test_a_pod_without_secrets_puts_its_first_entry(tmp_path, example):
     cluster = Cluster(tmp_path)
     pod = example["Deployment"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]

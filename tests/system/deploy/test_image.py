@@ -1,4 +1,4 @@
-"""The image's build, replayed without Docker, and what it built, run with as few rights as in a pod."""
+"""The image's build, replayed without Docker, and its result, run with a pod's rights."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def image():
 
 
 def _build(folder: Path) -> None:
-    """As the Dockerfile does, but that dependencies come from the environment of the tests."""
+    """Replays the Dockerfile, with dependencies from the environment of the tests."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     source = folder / "source"
     source.mkdir()
@@ -77,7 +77,7 @@ def _reachable_by_others(python: Path) -> bool:
 
 
 def _start(image: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Without rights: as another user if this one is root, or at least without what root may do."""
+    """Drops rights: runs as another user if this one is root, else without root's capabilities."""
     command = [str(image / "venv/bin/kvs-gateway"), *arguments]
     options = {}
     if os.geteuid() == 0:
@@ -128,7 +128,7 @@ def test_the_image_runs_its_own_copy(image):
 
 
 def test_two_builds_of_the_same_files_are_the_same(tmp_path):
-    """All but the times of the files, which builders set to that of the commit."""
+    """Compares everything but file times, which builders set to the commit's."""
     first = _built(tmp_path / "image")
     shutil.rmtree(tmp_path / "image")
     assert _built(tmp_path / "image") == first

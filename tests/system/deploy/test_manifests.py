@@ -27,7 +27,7 @@ CUSTOM = {
     *("Certificate", "PodMonitor", "PrometheusRule", "ScaledObject"),
     *("ExternalSecret", "Gateway", "HTTPRoute"),
 }
-"""Kinds of operators: test_custom_resources.py."""
+"""Kinds of operators, covered by test_custom_resources.py."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Alerts in a real Prometheus while things really fail: they begin and end with what they are about.
+"""Alerts in a real Prometheus begin and end with real faults.
 
 How long a fault has to last before an alert fires is for the rules' unit tests; here it has begun when its
 condition holds.
@@ -44,13 +44,13 @@ async def call_often(scene: Scene) -> None:
             await gateway.put("k", "value")
 
 
-def test_nothing_is_the_matter_with_a_gateway_that_serves(scene):
+def test_no_alert_fires_for_a_serving_gateway(scene):
     asyncio.run(call_often(scene))
     wait_for(lambda: scene.prometheus.query("kvs:usage_requests:rate5m > 0"), "the calls are not seen")
     wait_until_over(scene, rules("alert").keys() - OF_THE_MACHINE)
 
 
-def test_redis_that_is_away_is_told_until_it_is_back(scene):
+def test_an_alert_fires_while_redis_is_down(scene):
     scene.redis.kill()
     asyncio.run(call_often(scene))
     wait_until_begun(scene, ["KvsDependencyDown", "KvsLimiterErrors", "KvsErrorBudgetBurnsFast"])
@@ -58,7 +58,7 @@ def test_redis_that_is_away_is_told_until_it_is_back(scene):
     wait_until_over(scene, ["KvsDependencyDown"])
 
 
-def test_a_configuration_that_is_broken_is_told_until_it_is_right(scene):
+def test_an_alert_fires_while_the_configuration_is_broken(scene):
     file = scene.gateway.log.with_name("config.yaml")
     right = file.read_text()
     file.write_text("region: [")
@@ -67,6 +67,6 @@ def test_a_configuration_that_is_broken_is_told_until_it_is_right(scene):
     wait_until_over(scene, ["KvsReloadFailed"])
 
 
-def test_a_gateway_that_is_gone_is_told(scene):
+def test_an_alert_fires_when_a_gateway_disappears(scene):
     scene.gateway.process.kill()
     wait_until_begun(scene, ["KvsNoReplica", "KvsScrapeMissing"])

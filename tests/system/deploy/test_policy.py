@@ -1,4 +1,4 @@
-"""Each rule of the policy can be broken: the rule that is meant reports what is changed in good manifests."""
+"""Each rule of the policy reports the change that breaks it in good manifests."""
 
 from copy import deepcopy
 from typing import Any
@@ -156,7 +156,7 @@ def good(tmp_path_factory):
 @pytest.mark.parametrize(
     ("rule", "path", "value"), BREAKS, ids=[f"{rule}-{number}" for number, (rule, *_) in enumerate(BREAKS)]
 )
-def test_what_breaks_a_rule_is_reported(rule, path, value, good):
+def test_a_broken_rule_is_reported(rule, path, value, good):
     changed = deepcopy(good)
     _change(changed, path, value)
     assert rule in broken_rules(changed)
@@ -232,7 +232,7 @@ def test_a_small_installation_has_two_small_replicas(path, value, rule, tmp_path
 
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_a_listener_is_opened_together_with_the_policy_of_the_others(listener, tmp_path):
-    """A policy closes every port that none opens: data could not be reached."""
+    """A network policy closes every port that none opens, so the data port would be unreachable."""
     broken = broken_rules(Installation("memory", (listener,)).render(tmp_path))
     assert "a listener cannot be reached" in broken["only_named_namespaces_come_in"]
 
@@ -243,14 +243,14 @@ def test_the_agent_of_pod_identity_must_be_reached(tmp_path):
     assert {"metadata_of_the_node_is_out_of_reach", "pods_reach_what_they_need"} <= set(broken_rules(objects))
 
 
-def test_on_the_way_to_dynamodb_the_metadata_of_the_node_is_left_out(tmp_path):
+def test_egress_to_dynamodb_excludes_the_nodes_metadata_address(tmp_path):
     objects = Installation("dynamodb-irsa").render(tmp_path)
     _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE)
     assert "metadata_of_the_node_is_out_of_reach" in broken_rules(objects)
 
 
 def _change(objects: list[dict[str, Any]], path: str, value: Any) -> None:
-    """Set what stands at `Kind[:name]/key/…/key`, or inside the configuration; `+` adds to a list."""
+    """Sets the value at `Kind[:name]/key/…/key`, or inside the configuration; `+` appends to a list."""
     first, *rest = path.split("/")
     if first == "config":
         manifests = Manifests(objects)

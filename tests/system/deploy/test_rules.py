@@ -1,4 +1,4 @@
-"""Recording rules and alerts: each fires in its case and in no other, by Prometheus' own unit tests."""
+"""Recording rules and alerts: Prometheus' unit tests prove that each fires in its case alone."""
 
 import re
 import subprocess
@@ -14,9 +14,7 @@ from tests.system.deploy.installations import DEPLOY
 from tests.system.deploy.monitoring import UNIT_TESTS, panel_queries, rule_groups, rules, spec_of
 from tests.system.deploy.promql import Names, names_in
 
-DEADLINE_SECONDS = (
-    3  # a head that has begun gets one more second, then a call of DynamoDB takes two at the most
-)
+DEADLINE_SECONDS = 3  # a head that has begun gets one more second, then a call of DynamoDB takes at most two
 
 
 def promtool(*arguments: str | Path) -> str:
@@ -37,7 +35,7 @@ def fires(case: dict) -> bool:
 
 
 def cases(*, of: str) -> list[dict]:
-    """What the unit tests expect of one alert."""
+    """Expectations of the unit tests for one alert."""
     return [
         case
         for file in UNIT_TESTS
@@ -49,7 +47,7 @@ def cases(*, of: str) -> list[dict]:
 
 @pytest.mark.parametrize("file", UNIT_TESTS, ids=lambda file: file.stem)
 def test_rules_do_what_their_unit_tests_say(file, tmp_path):
-    """Of the annotations only the summary depends on what fires; only that is compared."""
+    """Compares the summary alone: no other annotation depends on the firing series."""
     groups = rule_groups()
     for rule in (rule for group in groups for rule in group["rules"] if "alert" in rule):
         rule["annotations"] = {"summary": rule["annotations"]["summary"]}
@@ -58,7 +56,7 @@ def test_rules_do_what_their_unit_tests_say(file, tmp_path):
     promtool("test", "rules", tmp_path / file.name)
 
 
-def test_promtool_finds_no_fault_in_the_rules(tmp_path):
+def test_promtool_accepts_the_rules(tmp_path):
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": rule_groups()}))
     promtool("check", "rules", tmp_path / "rules.yaml")
 
@@ -90,7 +88,7 @@ def test_a_recording_rule_has_an_expected_value(record):
     assert any(record in names_in(expression).selected for expression in asked)
 
 
-def test_on_an_ordinary_day_there_is_everything_that_alerts_look_at():
+def test_a_healthy_gateway_exposes_every_series_that_alerts_use():
     (file,) = (file for file in UNIT_TESTS if file.stem == "healthy")
     (day,) = yaml.safe_load(file.read_text())["tests"]
     there = {series["series"].split("{")[0] for series in day["input_series"]}

@@ -18,7 +18,7 @@ SECTIONS = {
 
 
 def anchor(heading: str) -> str:
-    """As git hosts make it of a heading."""
+    """Returns the anchor that git hosts derive from a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 

@@ -24,7 +24,7 @@ BEARERS = [
 
 
 def fetch(url: str) -> int:
-    """What a workload is answered that shows its token."""
+    """Returns the answer to a workload that presents its token."""
     with urlopen(Request(url + CONTAINER, headers={"Authorization": TOKEN}), timeout=60) as answer:
         return answer.status
 
@@ -62,21 +62,21 @@ async def managed(tmp_path):
 
 if shutil.which("jq"):
 
-    def test_who_did_this_is_told_by_app_by_action_and_by_access_key(managed):
-        told = [line[1:] for line in managed(script("who did this"))]
+    def test_the_audit_log_answers_who_did_this_by_app_action_and_access_key(managed):
+        found = [line[1:] for line in managed(script("who did this"))]
         here = "acme/blog/production"
-        assert told == [
+        assert found == [
             ["platform", "-", "127.0.0.1", "app.register", here, "", "done", ""],
             ["shop-team", "-", "127.0.0.1", "table.create", here, "posts", "done", ""],
             ["shop-team", "-", "127.0.0.1", "app.remove", here, "", "refused", "not_allowed"],
             ["shop-team", "-", "127.0.0.1", "credentials.issue", "", "", "done", ""],
         ]
 
-    def test_the_workloads_that_fetched_are_told(managed):
+    def test_the_audit_log_names_the_workloads_that_fetched_credentials(managed):
         functions = script("who did this").splitlines()[0] + "\n"
         assert managed(functions + script("workloads that fetched")) == [["workloads[0].tokens[0]"]]
 
-    def test_what_a_bearer_leaves_behind_is_told(managed):
+    def test_the_audit_log_names_everything_that_a_bearer_created(managed):
         functions = script("who did this").splitlines()[0] + "\n"
         assert managed(functions + script("what it did")) == [
             [managed.key],

@@ -1,4 +1,4 @@
-"""A Prometheus without the operator gives targets the labels that the operator makes of the PodMonitor."""
+"""Prometheus without the operator gives targets the same labels as the PodMonitor."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ PORTS = {"data": 8080, "ops": 9090, "control": 8081}
 
 
 def discovered() -> list[dict[str, Any]]:
-    """What role `pod` finds: a target per port of each container, with the labels of its documentation."""
+    """Targets that role `pod` discovers: one per container port, with the documented labels."""
     return [
         {
             "targets": [f"{address}:{number}"],
@@ -85,7 +85,7 @@ def made_by_the_operator() -> list[dict[str, Any]]:
 
 
 def meta(label: str) -> str:
-    """As Prometheus spells it in the name of another label."""
+    """Spells a label name as Prometheus does inside another label's name."""
     return "".join(character if character.isalnum() else "_" for character in label)
 
 
@@ -122,7 +122,7 @@ class PodsPrometheus(PrometheusServer):
 
 @pytest.fixture(scope="module")
 def targets():
-    """What is scraped, by who says so: addresses with paths, and labels."""
+    """Scraped targets by source: addresses with paths, and labels."""
     with PodsPrometheus([*PLAIN, *made_by_the_operator()]) as prometheus:
         wait_for(lambda: len(prometheus.targets()) >= 8, "targets are not found")
         found = prometheus.targets()
@@ -137,7 +137,7 @@ def targets():
     }
 
 
-def test_promtool_finds_no_fault_in_the_configuration(tmp_path):
+def test_promtool_accepts_the_configuration(tmp_path):
     file = tmp_path / "prometheus.yml"
     jobs = found_in(tmp_path / "pods.json", PLAIN)
     file.write_text(yaml.safe_dump({"scrape_configs": jobs}))

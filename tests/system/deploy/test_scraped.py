@@ -1,4 +1,4 @@
-"""Rules and dashboards in a real Prometheus that scrapes a running gateway: what they ask for is there."""
+"""Rules and dashboards find their series in a real Prometheus that scrapes a running gateway."""
 
 import asyncio
 import re
@@ -69,7 +69,7 @@ def test_every_query_of_a_panel_finds_something(still_without_data):
     assert [str(query) for query in found_nothing if not is_expected_to_be_empty(query)] == []
 
 
-def test_what_is_said_to_find_nothing_is_asked():
+def test_queries_listed_as_empty_are_evaluated():
     panels = {(query.dashboard, query.panel) for query in panel_queries() if is_expected_to_be_empty(query)}
     assert panels == WITHOUT_DATA.keys()
 
@@ -119,7 +119,7 @@ def test_every_rule_is_evaluated_without_an_error(scene):
     assert [(rule["name"], rule["lastError"]) for rule in evaluated if rule["health"] != "ok"] == []
 
 
-def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_rule(known):
+def test_every_metric_of_the_gateway_is_on_a_dashboard_or_in_a_rule(known):
     shown = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in known if name.startswith("kvs_")}
     asked = [query.expression for query in panel_queries()] + [
         rule["expr"] for rule in rules("record").values()
@@ -128,8 +128,8 @@ def test_everything_that_the_gateway_shows_of_itself_is_on_a_dashboard_or_in_a_r
     assert shown <= {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in used}
 
 
-def test_bills_can_be_made_of_what_is_scraped(scene, still_without_data):
-    """Start times come by one path, usage by the other. A new series is 0 at first, at the gateway, too."""
+def test_scraped_samples_suffice_for_a_bill(scene, still_without_data):
+    """Start times are scraped from one path, usage from the other. A new series begins at 0."""
 
     def billed() -> int:
         bill = scene.bill()
@@ -141,8 +141,8 @@ def test_bills_can_be_made_of_what_is_scraped(scene, still_without_data):
 
 if shutil.which("jq"):
 
-    async def test_tables_that_nobody_uses_are_told(scene, still_without_data, tmp_path):
-        """By the runbook's script, from what the control plane lists and what Prometheus has scraped."""
+    async def test_the_runbooks_script_lists_unused_tables(scene, still_without_data, tmp_path):
+        """The runbook's script compares the control plane's list with Prometheus' samples."""
         async with client_of(scene.gateway) as gateway:
             await gateway.manage("PUT", "/v1/orgs/acme/apps/blog", {"type": "api"})
             await gateway.manage("POST", "/v1/orgs/acme/apps/blog/services/kvs/tables", {"name": "posts"})

@@ -1,4 +1,4 @@
-"""A proxy for HTTPS that leads names of a cluster to this machine."""
+"""HTTPS proxy that maps names of a cluster to local ports."""
 
 import select
 import socket
@@ -42,7 +42,7 @@ def tunnel(ports: Mapping[str, int]) -> Iterator[str]:
 
 
 def _pass_on(one: socket.socket, other: socket.socket) -> None:
-    """Bytes of each to the other, until one has ended."""
+    """Copies bytes both ways until one side ends."""
     while True:
         for ready in select.select([one, other], [], [])[0]:
             received = ready.recv(65536)

@@ -1,4 +1,4 @@
-"""The texts in the chart's README that people paste."""
+"""Blocks of the chart's README that people paste."""
 
 import re
 

@@ -12,7 +12,7 @@ ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 
 
 def values_of(installation: Installation) -> dict[str, Any]:
-    """Without what the chart fills in by itself: `listen` and `edge`."""
+    """Removes the sections that the chart fills in: `listen` and `edge`."""
     components = {*included(installation.overlay), *installation.components}
     configuration = installation.configuration()
     for key in ("listen", "edge"):

@@ -1,4 +1,4 @@
-"""Where the chart and kustomize say the same, they say it in the same words."""
+"""The chart and kustomize describe equal objects in equal words."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_the_chart_installs_what_kustomize_installs(installation, tmp_path):
 
 
 def _by_name(objects: list[dict[str, Any]]) -> Objects:
-    """Without what Helm adds and without the digest in the name of a ConfigMap; the configuration as data."""
+    """Strips Helm's additions and the digest in a ConfigMap's name; decodes the configuration."""
     plain = [_alike(_without_helm(each)) for each in objects]
     return {(each["kind"], each["metadata"]["name"]): each for each in plain}
 
@@ -56,7 +56,7 @@ def _alike(each: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_helm(tree: Any) -> Any:
-    """Mappings that only held what Helm adds are gone, too."""
+    """Drops mappings that held Helm's additions alone."""
     if isinstance(tree, list):
         return [_without_helm(each) for each in tree]
     if not isinstance(tree, dict):

@@ -54,7 +54,7 @@ def test_the_archive_has_every_file_and_the_linked_ones_as_files(archive):
 
 
 def _files(folder: Path) -> list[Path]:
-    """Behind links to folders, too."""
+    """Follows links to folders."""
     return [Path(place) / name for place, _, names in os.walk(folder, followlinks=True) for name in names]
 
 
@@ -75,7 +75,7 @@ def test_the_listeners_of_the_guide_are_accepted(tmp_path):
 
 
 @pytest.mark.parametrize("script", re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL))
-def test_the_options_of_a_command_of_the_guide_exist(script):
+def test_the_options_of_the_guides_commands_exist(script):
     for command in script.replace("\\\n", " ").splitlines():
         _, verb, *words = command.split()
         known = run(verb, "--help").stdout

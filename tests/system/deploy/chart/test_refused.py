@@ -1,4 +1,4 @@
-"""What would not start, or would start and lose data, is refused by Helm, with the value's path."""
+"""Helm refuses values that would not start or would lose data, and names their path."""
 
 import itertools
 from typing import Any
@@ -143,7 +143,7 @@ def test_without_values_everything_that_is_required_is_named():
 
 
 @pytest.mark.parametrize("installation", [REDIS, MEMORY, CREDENTIALS], ids=str)
-def test_the_memory_that_is_asked_for_is_that_of_the_policy(installation):
+def test_the_requested_memory_is_the_policys(installation):
     most = _most_connections(Manifests(rendered(installation)))
     for connections, refused in ((most, False), (most + 1, True)):
         changes = {"config": {"edge": {"max_connections": connections}}}
@@ -152,7 +152,7 @@ def test_the_memory_that_is_asked_for_is_that_of_the_policy(installation):
 
 
 def _most_connections(manifests: Manifests) -> int:
-    """By the policy, with the memory that these have."""
+    """Evaluates the policy with the memory of these values."""
 
     def is_enough(connections: int) -> bool:
         manifests.config["edge"]["max_connections"] = connections

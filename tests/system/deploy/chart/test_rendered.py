@@ -1,4 +1,4 @@
-"""What the chart renders fits Kubernetes' schemas and keeps to the policy; its configuration is accepted."""
+"""Objects of the chart fit Kubernetes' schemas and the policy; its configuration is accepted."""
 
 import kubernetes_validate
 import pytest
@@ -57,7 +57,7 @@ def test_an_installation_keeps_to_the_policy(installation):
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_every_object_fits_the_schema(changes):
-    """What a whole installation renders is what kustomize renders, which is judged as well."""
+    """A whole installation renders the same objects as kustomize, which are judged as well."""
     for each in rendered(REDIS, **changes):
         if each["kind"] in CUSTOM:
             assert faults_of(each) == []

@@ -1,4 +1,4 @@
-"""What single values change in what is rendered."""
+"""Effects of single values on rendered objects."""
 
 import yaml
 
@@ -36,7 +36,7 @@ def test_secrets_may_come_from_variables():
     assert Manifests(rendered(REDIS, config=config)).config["control"] == config["control"]
 
 
-def test_what_only_looks_like_a_secret_may_be_written():
+def test_values_that_only_look_like_secrets_are_allowed():
     headers = {
         "Authorization": "Api-Key ${OTLP_TOKEN}",
         "Cookie": "session=${SESSION}",
@@ -108,7 +108,7 @@ def test_alerts_link_to_the_runbook_that_is_given():
     assert "git.example.com" not in text
 
 
-def test_what_selects_monitoring_finds_it():
+def test_monitoring_selectors_match():
     objects = rendered(REDIS, monitoring={"enabled": True, "labels": {"release": "prometheus"}})
     for each in objects:
         labelled = each["metadata"]["labels"].get("release") == "prometheus"

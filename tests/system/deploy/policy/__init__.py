@@ -1,4 +1,4 @@
-"""What every installation must keep to, as rules over rendered manifests."""
+"""The policy for every installation, as rules over rendered manifests."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def broken_rules(objects: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Each rule that is not kept, and how."""
+    """Returns each violated rule with its violations."""
     manifests = Manifests(objects)
     complaints = {rule.__name__: list(rule(manifests)) for rule in RULES}
     return {rule: found for rule, found in complaints.items() if found}

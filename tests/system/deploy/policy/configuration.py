@@ -1,4 +1,4 @@
-"""What the gateway is configured with, and where its secrets are."""
+"""Rules on the gateway's configuration and the location of its secrets."""
 
 import re
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def no_secret_is_written_down(manifests: Manifests) -> Iterator[str]:
 
 
 def memory_is_enough_for_the_worst(manifests: Manifests) -> Iterator[str]:
-    """As many bodies may be on their way as requests in flight; each listener has connections of its own."""
+    """Computes memory: incoming bodies are capped like requests in flight, connections per listener."""
     edge, store = manifests.config["edge"], manifests.config["store"]
     listeners = opened(manifests)
     needed = AT_REST_BYTES + edge["max_connections"] * CONNECTION_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 Rule = Callable[["Manifests"], Iterator[str]]
-"""What is wrong, in words; nothing if the rule is kept."""
+"""Violations in words; empty if the rule holds."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Manifests:
         return [each for each in self.objects if each["kind"] == kind]
 
     def named(self, kind: str, name: str) -> dict[str, Any]:
-        """An empty one if there is none, so that a rule can say what it misses."""
+        """Returns the object, or an empty one, so that a rule can name the missing part."""
         return next((each for each in self.of(kind) if each["metadata"]["name"] == name), {})
 
     @property
@@ -70,7 +70,7 @@ class Manifests:
 
 
 def at(tree: Any, *path: str) -> Any:
-    """What stands there; None if nothing does."""
+    """Returns the value at a path, or None."""
     for step in path:
         if not isinstance(tree, Mapping):
             return None
@@ -79,7 +79,7 @@ def at(tree: Any, *path: str) -> Any:
 
 
 def differences(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
-    """Each expected value that is another one; paths are dotted."""
+    """Yields each expected value that differs; paths are dotted."""
     for path, value in expected.items():
         found = at(actual, *path.split("."))
         if found != value:

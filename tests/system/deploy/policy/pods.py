@@ -1,4 +1,4 @@
-"""How pods run: with which rights, how long, how many, where."""
+"""Rules on pods: rights, lifetime, number and placement."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def probes_are_as_designed(manifests: Manifests) -> Iterator[str]:
 
 
 def one_core_and_bounded_memory(manifests: Manifests) -> Iterator[str]:
-    """With components/small, which has two replicas, a part of it."""
+    """Expected requests are smaller with components/small, which has two replicas."""
     memory = "384Mi" if opened(manifests) else "256Mi"
     small = manifests.deployment["spec"].get("replicas") == SMALL_REPLICAS
     requests = {"cpu": "100m", "memory": "96Mi"} if small else {"cpu": "1", "memory": memory}
@@ -89,7 +89,7 @@ def images_are_pinned(manifests: Manifests) -> Iterator[str]:
 
 
 def rollouts_lose_no_replica(manifests: Manifests) -> Iterator[str]:
-    """But the memory store's: a second replica would be a second store."""
+    """Exempts the memory store: a second replica would be a second store."""
     spec = manifests.deployment["spec"]
     if manifests.store == "memory":
         yield from differences(spec, {"replicas": 1, "strategy": {"type": "Recreate"}})
@@ -132,7 +132,7 @@ def _by_cpu(spec: dict[str, Any]) -> Iterator[str]:
 
 
 def _by_requests(spec: dict[str, Any], manifests: Manifests) -> Iterator[str]:
-    """In time: half of what a replica may have in flight."""
+    """Expects scaling at half of a replica's requests in flight."""
     counts = {"minReplicaCount": REPLICAS, "maxReplicaCount": MOST_REPLICAS}
     behavior = "advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds"
     yield from differences(spec, {**counts, behavior: 300})
@@ -186,5 +186,5 @@ def pods_have_time_to_end(manifests: Manifests) -> Iterator[str]:
 
 
 def the_last_lines_of_the_log_explain_a_failure(manifests: Manifests) -> Iterator[str]:
-    """Where `kubectl describe pod` shows them."""
+    """Expects errors where `kubectl describe pod` shows them."""
     yield from differences(manifests.container, {"terminationMessagePolicy": "FallbackToLogsOnError"})

@@ -1,4 +1,4 @@
-"""Who reaches which port, and whom the pods reach."""
+"""Rules on traffic: who may reach which port, and which targets pods may reach."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ SERVICES = {
     "kvs-gateway-control": "control",
     "kvs-gateway-credentials": "credentials",
 }
-"""What a Service carries, by its name."""
+"""Ports of a Service by name."""
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 POD_IDENTITY_AGENT = "169.254.170.23/32"
 WAYS = {
@@ -106,7 +106,7 @@ def only_labelled_pods_of_labelled_namespaces_come_in(manifests: Manifests) -> I
 
 
 def pods_reach_what_they_need(manifests: Manifests) -> Iterator[str]:
-    """And nothing else."""
+    """Checks that nothing else is reachable."""
     if not manifests.of("NetworkPolicy"):
         return
     ways = {
@@ -140,7 +140,7 @@ def metadata_of_the_node_is_out_of_reach(manifests: Manifests) -> Iterator[str]:
 
 
 def opened(manifests: Manifests) -> set[str]:
-    """The listeners that a Service carries beside the one of data."""
+    """Listeners that a Service exposes beside the data listener."""
     names = {service["metadata"]["name"] for service in manifests.of("Service")}
     return {SERVICES[name] for name in names & SERVICES.keys()} - {"data"}
 
