@@ -134,7 +134,7 @@ ROWS = (
     _row(
         "one corrupt record affects only its own app, is reported, and is deleted with the app",
         "tests/directory/test_corrupt.py",
-        "tests/backends/redis/test_strange_data.py",
+        "tests/backends/redis/test_foreign_data.py",
         "tests/backends/dynamodb/test_records.py",
     ),
     _row(

@@ -1,7 +1,7 @@
 """Real Redis servers for tests, as context managers that leave nothing behind.
 
-All of it is synchronous, which suits fixtures of any scope. `kill`, `stop` and `resume` return at once; what
-waits, `start` above all, belongs into `asyncio.to_thread` where a gateway runs in the same loop.
+All methods are synchronous, which suits fixtures of any scope. `kill`, `stop` and `resume` do not wait.
+Methods that wait, such as `start`, belong into `asyncio.to_thread` where a gateway runs in the same loop.
 """
 
 from tests.support.redis.cluster import Cluster

@@ -1,4 +1,4 @@
-"""The redis-server that tests run, and what it can do."""
+"""The redis-server of the tests: its path, version and features."""
 
 import functools
 import re
@@ -11,7 +11,7 @@ import pytest
 
 @functools.cache
 def server_binary() -> str:
-    """The machine's own redis-server, else the one that `make test` put into the virtual environment."""
+    """Returns the machine's redis-server, else the one that `make test` has installed beside Python."""
     found = shutil.which("redis-server") or shutil.which("redis-server", path=sysconfig.get_path("scripts"))
     if found is None:
         pytest.fail("there is no redis-server: `make test` installs one")
@@ -28,7 +28,7 @@ def server_version() -> tuple[int, ...]:
 
 @functools.cache
 def speaks_tls() -> bool:
-    """Without a certificate none starts, but only one that was built without TLS dislikes the directive."""
+    """Whether the server was built with TLS: only one without it rejects the directive itself."""
     return "Bad directive" not in _output("--port", "0", "--tls-port", "1")
 
 

@@ -10,9 +10,9 @@ from tests.support.servers import wait_for
 
 
 class Cluster:
-    """Ready when every node finds the cluster in order and all agree on the slots.
+    """A cluster, ready when every node reports it as ok and all agree on the slots.
 
-    `nodes` begin with those that were made masters; replicas of the first master follow, then of the second.
+    `nodes` begins with the initial masters; the replicas of the first follow, then those of the second.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Cluster:
         return self._running()[0].command("CLUSTER", "KEYSLOT", key)
 
     def owner_of(self, slot: int) -> RedisServer:
-        """The running node that believes so itself; right after a move, others may be mistaken."""
+        """Returns the running node that claims the slot; right after a move, other nodes may be wrong."""
         return next(node for node in self._running() if _believes_to_own(node, slot))
 
     def kill(self, node: RedisServer) -> None:
@@ -57,14 +57,14 @@ class Cluster:
         self.wait_until_whole()
 
     def slot_move(self, slot: int, to: RedisServer) -> SlotMove:
-        """A move whose steps the test takes."""
+        """Returns a move whose steps the test takes one by one."""
         source = self.owner_of(slot)
         owners = {port for _, _, port in slot_map(source)}
         others = [node for node in self.nodes if node.port in owners and node not in {source, to}]
         return SlotMove(slot, source, to, others)
 
     def wait_until_whole(self) -> None:
-        """Until all running nodes agree that running masters own all slots."""
+        """Waits until all running nodes agree that running masters own all slots."""
         wait_for(self._is_whole, "the cluster does not agree on its slots")
 
     def __enter__(self) -> Self:

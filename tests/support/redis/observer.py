@@ -1,4 +1,4 @@
-"""The tests' own view of a server, with nothing of the gateway's client."""
+"""The tests' view of a server, without the gateway's client."""
 
 import contextlib
 import socket
@@ -27,7 +27,7 @@ class Observer:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Callable[..., Any]]:
-        """`command` over one connection, for what belongs to a connection, as MULTI and WAIT do."""
+        """Yields `command` over one connection, for commands such as MULTI and WAIT that belong to one."""
         with self._connected() as connection, connection.makefile("rb") as replies:
             ask = partial(_ask, connection, replies)
             if self.login:

@@ -1,4 +1,4 @@
-"""A master, two replicas, and three sentinels that watch over them."""
+"""A master, two replicas, and three sentinels that monitor them."""
 
 import contextlib
 from typing import Self
@@ -15,9 +15,9 @@ PERIODS = ("publish-period", 200, "ping-period", 200, "ask-period", 200, "info-p
 
 
 class Sentinels:
-    """Ready when all sentinels know each other and both replicas, and the replicas are in step.
+    """A deployment, ready when all sentinels know each other and both replicas, and the replicas are in step.
 
-    `servers` are the data servers, whichever of them is the master. Two sentinels can outvote the third.
+    `servers` are the three data servers; any may be the master. Two sentinels can outvote the third.
     """
 
     def __init__(self, *, down_after_ms: int = 1_000, failover_timeout_ms: int = 3_000) -> None:
@@ -32,7 +32,7 @@ class Sentinels:
         return f"redis+sentinel://{hosts}/{MASTER_NAME}/0"
 
     def current_master(self) -> RedisServer:
-        """As the first running sentinel sees it, which may be late."""
+        """Returns the master that the first running sentinel names, which may be outdated."""
         sentinel = next(each for each in self.sentinels if each.running)
         return self._named_by(sentinel)
 
@@ -43,7 +43,7 @@ class Sentinels:
         return master
 
     def wait_until_settled(self) -> RedisServer:
-        """The master, once all running sentinels agree on one that runs and takes writes."""
+        """Waits until all running sentinels agree on a running master that accepts writes; returns it."""
         wait_for(self._agree, "the sentinels do not agree on a master")
         return self.current_master()
 
