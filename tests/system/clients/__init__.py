@@ -1,1 +1,1 @@
-"""The clients of three languages pass one contract: `clients/README.md`, `clients/scenarios.yaml`."""
+"""The clients of three languages pass one set of scenarios: `clients/README.md`, `clients/scenarios.yaml`."""

@@ -1,4 +1,4 @@
-"""Gateways on memory and on Redis, with an app for each scenario and language; the drivers."""
+"""Gateways on memory and on Redis, with an app for each scenario and language; drivers."""
 
 import zlib
 from contextlib import ExitStack
@@ -40,7 +40,7 @@ def _apps():
 
 @pytest.fixture(scope="session")
 def gateways(tmp_path_factory):
-    """Their addresses, by store."""
+    """Addresses of the gateways, by store."""
     with RedisServer() as redis:
         stores = {"memory": {"kind": "memory"}, "redis": {"kind": "redis", "url": redis.url}}
         config = {name: merged(BASE, {"store": store, "apps": _apps()}) for name, store in stores.items()}

@@ -1,4 +1,4 @@
-"""A driver: a program around one client that does what lines of JSON tell it (`clients/scenarios.yaml`)."""
+"""A driver: a program with one client that executes commands in lines of JSON (`clients/scenarios.yaml`)."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ class Driver:
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-            "HTTP_PROXY": "http://127.0.0.1:1",  # nobody listens: it is not to be used
+            "HTTP_PROXY": "http://127.0.0.1:1",  # no client may use it: nothing listens there
             "http_proxy": "http://127.0.0.1:1",
         }
         self._process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Driver:
             self._process.stdout.close()
 
     def begin(self, op: str, **fields: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
-        """Tell it to do something; its answer comes later."""
+        """Sends a command; returns its number and a future of the answer."""
         number = next(self._ids)
         waiting = self._waiting[number] = Future()
         self._process.stdin.write(json.dumps({"id": number, "op": op, **fields}).encode() + b"\n")
@@ -64,4 +64,4 @@ class Driver:
             answer = json.loads(line)
             self._waiting.pop(answer["id"]).set_result(answer)
         for each in self._waiting.values():
-            each.set_exception(AssertionError("the driver has ended"))
+            each.set_exception(AssertionError("the driver ended"))

@@ -1,4 +1,4 @@
-"""What a scenario expects, beside what a driver answered and a scripted server saw."""
+"""Checks of a driver's answers and a scripted server's requests against the expectations of a scenario."""
 
 import base64
 from collections import Counter
@@ -11,7 +11,7 @@ from tests.system.clients.scripted import Seen
 
 
 def check_answers(call: Call, answers: Sequence[dict[str, Any]]) -> None:
-    """All answers to one call."""
+    """Checks all answers to one call."""
     if call.results is not None:
         assert Counter(_kind(each) for each in answers) == call.results, answers
     else:
@@ -34,7 +34,7 @@ def check_error(expected: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def check_seen(expected: dict[str, Any], seen: Sequence[Seen]) -> None:
-    """What the server has seen of all calls together."""
+    """Checks the requests that the server got from all calls."""
     checks = {
         "requests": lambda count: len(seen) == count,
         "operations": lambda names: [each.path.rpartition("/")[2] for each in seen if each.path] == names,

@@ -1,4 +1,4 @@
-"""The drivers of the clients: what each needs, and how it is started. `make clients` builds them."""
+"""The drivers of the clients, their commands and required programs. `make clients` builds them."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from tests.support.repository import ROOT
 
 LONGEST_SECONDS = 900
-"""For what takes half a minute, on a machine that is busy."""
+"""For commands of half a minute, on a busy machine."""
 
 BUILT = Path(sys.prefix) / "clients"
 CLIENTS = ROOT / "clients"
@@ -20,7 +20,7 @@ CLIENTS = ROOT / "clients"
 
 @dataclass(frozen=True)
 class Language:
-    """A client with its driver; `needs` are programs that a machine may lack."""
+    """A client with its driver; `needs` are programs that may be missing on a machine."""
 
     name: str
     command: tuple[str, ...]
@@ -28,20 +28,20 @@ class Language:
     cancels: bool = True
 
     def demand_programs(self) -> None:
-        """Skips what this machine cannot run, but not under CI."""
+        """Skips the test if a program is missing; fails under CI."""
         for program in self.needs:
             if shutil.which(program) is None:
-                word = f"there is no {program}: the client for {self.name} is not tested"
+                word = f"{program} is not installed: the client for {self.name} is not tested"
                 if os.environ.get("CI"):
                     pytest.fail(word)
                 pytest.skip(word)
 
     def demand(self) -> None:
-        """The same, and what `make clients` has not built fails."""
+        """Skips the test if a program is missing; fails if `make clients` has not built the driver."""
         self.demand_programs()
         missing = [part for part in self.command if part.startswith("/") and not Path(part).exists()]
         if missing:
-            pytest.fail(f"{missing[0]} is not there: make clients")
+            pytest.fail(f"{missing[0]} does not exist: run make clients")
 
 
 PYTHON = str(BUILT / "python/bin/python")
@@ -56,12 +56,12 @@ LANGUAGES = [
 
 
 def language(name: str) -> Language:
-    """The one of this name."""
+    """Returns the language of this name."""
     return next(each for each in LANGUAGES if each.name == name)
 
 
 def run(*command: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A program that has to end well, with this gateway for its tests, and nobody's own variables."""
+    """Runs a program that must succeed, with this gateway for its tests and a clean environment."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("SERVICE_", "AWS_"))
     }

@@ -11,12 +11,12 @@ from tests.support.repository import ROOT
 FILE = ROOT / "clients" / "scenarios.yaml"
 OPERATIONS = ("put", "put_raw", "get", "get_raw", "delete", "get_or_set", "made")
 ANY = "*"
-"""In an expectation: anything that is not null."""
+"""Matches anything but null in an expectation."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One operation, perhaps many times at once, and what it comes to."""
+    """One operation, possibly several times concurrently, with the expected result."""
 
     operation: str
     arguments: dict[str, Any]
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is asked of every client, and what the server must then have seen."""
+    """Calls of every client, with the expected results and requests."""
 
     name: str
     server: str
@@ -48,25 +48,25 @@ EXPECTATIONS = {each.name for each in fields(Call)} - {"operation", "arguments"}
 
 
 def load() -> list[Scenario]:
-    """All scenarios; a field that nobody knows is a mistake of the file."""
+    """Loads all scenarios; an unknown field raises."""
     return [_scenario(each) for each in yaml.safe_load(FILE.read_text())]
 
 
-def _scenario(said: dict[str, Any]) -> Scenario:
-    calls = tuple(_call(each) for each in said.pop("calls", ()))
-    return Scenario(calls=calls, **said)
+def _scenario(entry: dict[str, Any]) -> Scenario:
+    calls = tuple(_call(each) for each in entry.pop("calls", ()))
+    return Scenario(calls=calls, **entry)
 
 
-def _call(said: dict[str, Any]) -> Call:
-    (operation,) = (name for name in said if name in OPERATIONS)
-    expected = {name: value for name, value in said.items() if name in EXPECTATIONS}
-    arguments = {name: _filled(value) for name, value in said.items() if name not in {operation, *expected}}
+def _call(entry: dict[str, Any]) -> Call:
+    (operation,) = (name for name in entry if name in OPERATIONS)
+    expected = {name: value for name, value in entry.items() if name in EXPECTATIONS}
+    arguments = {name: _filled(value) for name, value in entry.items() if name not in {operation, *expected}}
     if operation != "made":
-        arguments["key"] = _filled(said[operation])
+        arguments["key"] = _filled(entry[operation])
     return Call(operation, arguments, **expected)
 
 
 def _filled(value: Any) -> Any:
-    """`{513}` stands for so many characters."""
+    """Replaces `{513}` by as many characters."""
     size = re.fullmatch(r"\{(\d+)\}", value) if isinstance(value, str) else None
     return "x" * int(size[1]) if size else value

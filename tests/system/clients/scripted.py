@@ -1,4 +1,4 @@
-"""A server that answers request after request as a script tells it, and remembers what it was sent."""
+"""A server that answers requests by the steps of a script, and records them."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ from tests.system.clients.steps import Step, reset, send
 
 @dataclass
 class Seen:
-    """One request; its body is missing where it was not read."""
+    """One request, without a body if it was not read."""
 
     at_seconds: float
     path: str = ""
@@ -23,7 +23,7 @@ class Seen:
 
 
 class ScriptedServer:
-    """On a free port of loopback; the last step holds for all further requests. Use as a context manager."""
+    """Listens on a free port; the last step applies to all further requests. Use as a context manager."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = list(steps)
@@ -99,7 +99,7 @@ def _close(connection: socket.socket, _: object) -> None:
 
 
 async def _arrives(connection: socket.socket, rest: bytes) -> bool:
-    """Waits for the first byte of a request without reading it; false: the client has left."""
+    """Waits for the first byte of a request without reading it; returns False if the client left."""
     while not rest:
         await _readable(connection)
         try:
@@ -122,7 +122,7 @@ async def _readable(connection: socket.socket) -> None:
 
 
 async def _read(connection: socket.socket, data: bytes, seen: Seen) -> bytes:
-    """One request into `seen`; returns what follows it."""
+    """Reads one request into `seen`; returns the bytes that follow it."""
     loop = asyncio.get_running_loop()
     while b"\r\n\r\n" not in data:
         data += await loop.sock_recv(connection, 65_536)

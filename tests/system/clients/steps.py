@@ -1,4 +1,4 @@
-"""What the scripted server does to one request: a step of a scenario."""
+"""The scripted server's reaction to one request: a step of a scenario."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ PIECE = 65_536
 
 @dataclass(frozen=True)
 class Step:
-    """An answer, whole or not, or none."""
+    """A whole answer, part of one, or none."""
 
     status: int | None = None
     headers: dict[str, str | None] = field(default_factory=dict)
@@ -30,11 +30,11 @@ class Step:
 
     @property
     def ends(self) -> bool:
-        """Whether the connection ends with it."""
+        """True if the connection ends after this step."""
         return self.raw is not None or self.body_bytes is not None or self.close is not None
 
     def pieces(self) -> Iterator[bytes]:
-        """What is sent."""
+        """Yields the bytes to send."""
         if self.raw is not None:
             yield self.raw.encode("latin-1")
         elif self.status is not None:
@@ -71,7 +71,7 @@ class Step:
 
 
 async def send(connection: socket.socket, step: Step) -> int:
-    """How many bytes the client's side took."""
+    """Sends the answer; returns the number of bytes that the client accepted."""
     loop = asyncio.get_running_loop()
     sent = 0
     try:
@@ -82,11 +82,11 @@ async def send(connection: socket.socket, step: Step) -> int:
                 await loop.sock_sendall(connection, part)
                 sent += len(part)
     except ConnectionError:
-        pass  # a client may leave at any time; what it has seen is judged, not how it left
+        pass  # a client may leave at any time: only its requests are judged
     return sent
 
 
 def reset(connection: socket.socket) -> None:
-    """End with RST."""
+    """Ends the connection with RST."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()

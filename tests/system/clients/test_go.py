@@ -1,4 +1,4 @@
-"""The client for Go by the tools of its own ecosystem; the shared scenarios are in `test_scenarios.py`."""
+"""The Go client with the tools of Go; the shared scenarios are in `test_scenarios.py`."""
 
 import re
 import shutil
@@ -38,29 +38,29 @@ def test_staticcheck_finds_nothing():
     run("go", "run", STATICCHECK, "./...")
 
 
-def test_it_is_laid_out_by_gofmt():
+def test_gofmt_changes_nothing():
     assert run("gofmt", "-l", ".") == ""
 
 
-def test_the_modules_that_it_needs_are_named_exactly():
+def test_go_mod_lists_exactly_the_required_modules():
     run("go", "mod", "tidy", "-diff")
     run("go", "mod", "verify")
 
 
 @pytest.mark.parametrize(("system", "processor"), [("windows", "amd64"), ("darwin", "arm64"), ("js", "wasm")])
-def test_it_is_built_for_other_systems(system, processor):
+def test_it_builds_for_other_systems(system, processor):
     run("go", "build", ".", GOOS=system, GOARCH=processor)
 
 
-def test_in_webassembly_making_a_client_says_why_not():
+def test_client_is_refused_in_webassembly_with_the_reason():
     if shutil.which("node") is None:
-        pytest.skip("there is no node: WebAssembly cannot be run")
+        pytest.skip("node is not installed: WebAssembly cannot be run")
     launcher = Path(run("go", "env", "GOROOT").strip()) / "lib" / "wasm" / "go_js_wasm_exec"
-    told = run("go", "test", "-v", f"-exec={launcher}", "-run", "Browser", ".", GOOS="js", GOARCH="wasm")
-    assert "PASS: TestBrowserIsRefusedWithTheReason" in told
+    output = run("go", "test", "-v", f"-exec={launcher}", "-run", "Browser", ".", GOOS="js", GOARCH="wasm")
+    assert "PASS: TestBrowserIsRefusedWithTheReason" in output
 
 
-def test_the_first_put_of_its_readme_works_in_a_module_that_replaces_it(tmp_path):
+def test_first_put_of_its_readme_works_in_another_module(tmp_path):
     first = re.search(r"```go\n(.*?)```", (MODULE / "README.md").read_text(), re.DOTALL)[1]
     assert len(first.strip().splitlines()) == 5
     (tmp_path / "main.go").write_text(PROGRAM.replace("FIRST", first.replace('"notes"', '"sessions"')))
@@ -68,7 +68,7 @@ def test_the_first_put_of_its_readme_works_in_a_module_that_replaces_it(tmp_path
     run("go", "mod", "edit", f"-replace=example.com/kvs={MODULE}", folder=tmp_path)
     run("go", "mod", "tidy", folder=tmp_path)
     with GatewayProcess(BASE, tmp_path) as gateway:
-        told = run(
+        output = run(
             *("go", "run", "."),
             folder=tmp_path,
             SERVICE_KVS_URL=gateway.urls["data"],
@@ -77,7 +77,7 @@ def test_the_first_put_of_its_readme_works_in_a_module_that_replaces_it(tmp_path
             AWS_ACCESS_KEY_ID="AKIDEXAMPLE",
             AWS_SECRET_ACCESS_KEY="test-secret-access-key",
         )
-    assert told == "<nil>\n"
+    assert output == "<nil>\n"
 
 
 PROGRAM = """

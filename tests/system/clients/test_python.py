@@ -1,4 +1,4 @@
-"""The client for Python: its own tests, in an environment of its own, with this gateway."""
+"""The Python client: its own tests with this gateway, in a separate environment."""
 
 import shutil
 
@@ -18,7 +18,7 @@ def test_its_own_tests_pass():
     run(PYTHON, "-m", "pytest", "-q", folder=CLIENT)
 
 
-def test_it_is_installed_from_the_folder_with_its_types_and_nothing_else(tmp_path):
+def test_it_installs_from_the_folder_with_its_types_and_nothing_else(tmp_path):
     source = shutil.copytree(
         CLIENT, tmp_path / "source", ignore=shutil.ignore_patterns("*.egg-info", "build")
     )

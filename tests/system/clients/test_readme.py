@@ -1,4 +1,4 @@
-"""The samples of the README and of the page on signing by hand, run against a gateway in each language."""
+"""The samples of the README and of the page on signing by hand work in each language."""
 
 import os
 import re
@@ -40,7 +40,7 @@ func main() {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Variables and credentials as the platform sets them for a function."""
+    """Starts a gateway; returns the variables and credentials that the platform sets for a function."""
     tables = [{"name": "notes", "token": TABLE_TOKEN}]
     config = merged(BASE, {"apps": [{"org": "acme", "app": "blog", "type": "api", "tables": tables}]})
     folder = tmp_path_factory.mktemp("gateway")
@@ -75,7 +75,7 @@ def output(command: list[str], environment: dict[str, str], folder) -> str:
     return done.stdout
 
 
-def test_the_calls_in_python_are_typed_and_work_as_shown(environment, tmp_path):
+def test_python_sample_is_typed_and_works(environment, tmp_path):
     BY_NAME["python-sync"].demand()
     (tmp_path / "app.py").write_text(block("README.md", "python"))
     mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", "app.py"]
@@ -83,7 +83,7 @@ def test_the_calls_in_python_are_typed_and_work_as_shown(environment, tmp_path):
     assert output([PYTHON, "app.py"], environment, tmp_path) == "{'text': 'hello'}\n"
 
 
-def test_the_calls_in_javascript_are_typed_and_work_as_shown(environment, tmp_path):
+def test_javascript_sample_is_typed_and_works(environment, tmp_path):
     BY_NAME["javascript"].demand()
     (tmp_path / "app.mjs").write_text(block("README.md", "js"))
     (tmp_path / "node_modules").mkdir()
@@ -94,7 +94,7 @@ def test_the_calls_in_javascript_are_typed_and_work_as_shown(environment, tmp_pa
     assert output(["node", "app.mjs"], environment, tmp_path) == "{ text: 'hello' }\n"
 
 
-def test_the_calls_in_go_are_vetted_and_work_as_shown(environment, tmp_path):
+def test_go_sample_passes_vet_and_works(environment, tmp_path):
     BY_NAME["go"].demand()
     shown = "\n".join(f"\t{line}" if line else "" for line in block("README.md", "go").splitlines())
     (tmp_path / "main.go").write_text(GO % shown)
@@ -106,7 +106,7 @@ def test_the_calls_in_go_are_vetted_and_work_as_shown(environment, tmp_path):
     assert output(["go", "run", "-mod=mod", "."], environment, tmp_path) == "hello\n"
 
 
-def test_signing_by_hand_works_as_shown(environment, tmp_path):
+def test_sample_of_signing_by_hand_works(environment, tmp_path):
     (tmp_path / "app.py").write_text(block("docs/signing-by-hand.md", "python"))
     put, got, deleted = output([sys.executable, "app.py"], environment, tmp_path).splitlines()
     assert (put, deleted) == ("{'ok': True}", "{'deleted': True}")

@@ -1,4 +1,4 @@
-"""Every client passes every scenario: with a gateway on memory and on Redis, and with a scripted server."""
+"""Every client passes every scenario, on gateways with memory and Redis, and on a scripted server."""
 
 import asyncio
 import base64
@@ -17,11 +17,11 @@ from tests.system.clients.steps import Step
 
 SECRET = "test-secret-access-key"
 PATIENT = {"deadline_seconds": PATIENCE_SECONDS, "attempt_seconds": PATIENCE_SECONDS}
-"""Where deadlines are not the subject."""
+"""For scenarios that are not about deadlines."""
 
 
 def every(server: str):
-    """Each scenario of the kind in each language; a thread cannot be cancelled from outside."""
+    """Pairs each scenario for this server with each language; threads cannot be cancelled."""
     pairs = [
         pytest.param(scenario, language, id=f"{language.name}: {scenario.name}")
         for scenario in load()
@@ -49,7 +49,7 @@ async def test_with_a_scripted_server(scenario, language, driver_of):
 
 
 def _with_token(step: Any, token: str) -> Any:
-    """`{token}` in what a server sends is the client's own."""
+    """Replaces `{token}` in a step by the token of the client."""
     if isinstance(step, str):
         return step.replace("{token}", token)
     if isinstance(step, dict):
