@@ -1,4 +1,4 @@
-"""Prints what each pair shows: `python -m lab.timing [samples]`, 20,000 if not said otherwise."""
+"""Prints the comparison of each pair: `python -m lab.timing [samples]`, by default 20,000."""
 
 import sys
 import tempfile
