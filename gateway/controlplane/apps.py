@@ -1,13 +1,12 @@
 """Apps and their tables over HTTP. Paths and fields are contract."""
 
+from gateway.controlplane.fields import checked, checked_name
 from gateway.controlplane.routing import (
     MAX_AUDIT_CHARACTERS,
     Action,
     CallResult,
     ControlCall,
     Routes,
-    checked,
-    checked_name,
 )
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.directory import Directory

@@ -1,15 +1,13 @@
 """Session credentials over HTTP, in the form of AWS' `credential_process`. Path and fields are contract."""
 
 from gateway.controlplane.errors import InvalidField, SessionCredentialsDisabled
+from gateway.controlplane.fields import Fields, checked, checked_name
 from gateway.controlplane.routing import (
     Action,
     CallResult,
     ControlCall,
-    Fields,
     Routes,
     Target,
-    checked,
-    checked_name,
 )
 from gateway.credentials.session import Issuer
 from gateway.domain.answers import iso_instant

@@ -9,14 +9,12 @@ from msgspec import Struct
 
 from gateway.controlplane.cursors import CursorCipher
 from gateway.controlplane.errors import InvalidField
+from gateway.controlplane.fields import checked, path_name, unknown_parameter
 from gateway.controlplane.routing import (
     Action,
     CallResult,
     ControlCall,
     Routes,
-    checked,
-    checked_name,
-    unknown_parameter,
 )
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.pages import DirectoryPages, Listed, Listing
@@ -56,7 +54,7 @@ class ListRoutes:
         return page.done(part, lambda org: {"id": org, "name": org}, cursor_of=str)
 
     async def apps(self, call: ControlCall) -> CallResult:
-        org = checked_name(call.parts[0])
+        org = path_name(call.parts[0], field="org")
         page = self._parse(call.query, f"/v1/orgs/{org}/apps", _APPS, AppCursor)
         part = await self._pages.apps(
             org, page.after, page.limit + 1, lambda app: call.caller.may("read", org, app)

@@ -13,7 +13,8 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.config.settings import ConsoleSettings
 from gateway.controlplane.errors import InvalidField, NoUsage, UsageUnavailable
-from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes, checked_name
+from gateway.controlplane.fields import checked_name
+from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Range, read_figures
 from gateway.directory.apps.directory import Directory

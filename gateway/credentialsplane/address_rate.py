@@ -1,29 +1,24 @@
-"""How often an address may ask. Many addresses are remembered; the one unseen for longest goes first."""
-
-from cachetools import LRUCache
+"""Limits the requests of each client address per minute (D181)."""
 
 from backends.clock import Clock
 from gateway.domain.rules import WINDOW_MS
+from gateway.domain.windows import WindowedCounts
 from gateway.http.admission import client_of
 
-_MOST_ADDRESSES = 10_000
+_MAX_ADDRESSES = 10_000
 
 
 class AddressRateLimiter:
-    """Counts requests in windows of a minute, which open at an address's first request (D181)."""
+    """Admits `limit` requests of an address in a window of a minute, which opens at its first request."""
 
-    def __init__(self, most: int, clock: Clock) -> None:
-        self._most = most
-        self._clock = clock
-        self._windows: LRUCache[str, tuple[int, int]] = LRUCache(_MOST_ADDRESSES)
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self._limit = limit
+        self._counts = WindowedCounts(clock.monotonic_ms, window_ms=WINDOW_MS, max_keys=_MAX_ADDRESSES)
 
     def admit(self, peer: str) -> int | None:
-        """Count a request. None if it may pass, else the seconds to the end of the window."""
-        address, now_ms = client_of(peer), self._clock.monotonic_ms()
-        ends_at_ms, count = self._windows.get(address, (0, 0))
-        if ends_at_ms <= now_ms:
-            ends_at_ms, count = now_ms + WINDOW_MS, 0
-        if count >= self._most:
-            return -((now_ms - ends_at_ms) // 1000)
-        self._windows[address] = ends_at_ms, count + 1
+        """Counts a request. Returns None if it is admitted, else the seconds until the window closes."""
+        address = client_of(peer)
+        if self._counts.count(address) >= self._limit:
+            return -(-self._counts.closes_in_ms(address) // 1000)
+        self._counts.add(address)
         return None

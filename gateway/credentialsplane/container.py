@@ -1,21 +1,22 @@
-"""`GET /v1/credentials/container`, as the SDKs ask where AWS_CONTAINER_CREDENTIALS_FULL_URI is set."""
+"""`GET /v1/credentials/container`, which SDKs call if AWS_CONTAINER_CREDENTIALS_FULL_URI is set."""
 
 import msgspec
 
 from gateway.credentialsplane.errors import InvalidIdentity
 from gateway.credentialsplane.exchange import Exchange
-from gateway.credentialsplane.handler import Asked
+from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.sts import instant
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 from gateway.http.messages import Request
+from gateway.observability.audit import AuditContext
 
 _SCHEME = b"bearer "
 
 
 class Container:
-    """Credentials for the token in `Authorization`, which SDKs send as they find it, without a scheme."""
+    """Issues credentials for the token in `Authorization`. SDKs send the token alone, without a scheme."""
 
     name = "container"
     method = "GET"
@@ -23,11 +24,11 @@ class Container:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
-    async def answer(self, request: Request, asked: Asked) -> Answer:
-        """Raises WorkloadRefusal."""
+    async def answer(self, request: Request, audit: AuditContext) -> Answer:
+        """Returns the credentials as JSON. Raises WorkloadRefusal."""
         workload = await self._exchange.workloads.find(token_in(request.headers))
-        issued = self._exchange.issue(asked.of(workload), self._exchange.lifetime_seconds(None))
-        asked.issued(issued)
+        issued = self._exchange.issue(note_workload(audit, workload), self._exchange.lifetime_seconds(None))
+        audit.note(access_key_id=issued.access_key_id)
         body = {
             "AccessKeyId": issued.access_key_id,
             "SecretAccessKey": issued.secret_access_key,
@@ -42,7 +43,7 @@ class Container:
 
 
 def token_in(headers: Headers) -> bytes:
-    """The token that was sent, never empty. Raises InvalidIdentity."""
+    """Returns the token with or without the scheme Bearer, never empty. Raises InvalidIdentity."""
     field = headers.get(b"authorization", b"")
     token = field[len(_SCHEME) :].strip() if field[: len(_SCHEME)].lower() == _SCHEME else field
     if not token or b"authorization" in headers.repeated:

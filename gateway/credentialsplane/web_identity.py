@@ -1,22 +1,23 @@
-"""`POST /`, as the SDKs ask where AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ENDPOINT_URL_STS are set."""
+"""`POST /`, which SDKs call if AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ENDPOINT_URL_STS are set."""
 
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
 from gateway.credentialsplane.errors import NoSuchWorkload, WorkloadRefusal
 from gateway.credentialsplane.exchange import Exchange
-from gateway.credentialsplane.handler import Asked
+from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.parameters import parse_parameters
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request
+from gateway.observability.audit import AuditContext
 
 _CONTENT_TYPE = "text/xml"
 
 
 class WebIdentity:
-    """Credentials for a JWT. Errors are those of STS, but for what HTTP itself refuses."""
+    """Issues credentials for a JWT. Errors have the form of STS, except those of HTTP itself."""
 
     name = "web_identity"
     method = "POST"
@@ -26,20 +27,20 @@ class WebIdentity:
         self._body_seconds = settings.body_seconds
         self.bodies = BodySlots(settings.max_in_flight)
 
-    async def answer(self, request: Request, asked: Asked) -> Answer:
-        """Raises Refusal. The role has to be the one of the identity, whatever else is approved."""
+    async def answer(self, request: Request, audit: AuditContext) -> Answer:
+        """Returns the credentials as XML. Raises Refusal, also if the role is not that of the identity."""
         body = await read_body(request, CONTROL_BODY_BYTES, self._body_seconds, self.bodies)
         wanted = parse_parameters(request.target.partition(b"?")[2], body)
         ttl_seconds = self._exchange.lifetime_seconds(wanted.duration_seconds)
-        workload = asked.of(await self._exchange.workloads.find_by_jwt(wanted.token))
+        workload = note_workload(audit, await self._exchange.workloads.find_by_jwt(wanted.token))
         if wanted.role != workload.role:
             raise NoSuchWorkload
         issued = self._exchange.issue(workload, ttl_seconds)
-        asked.issued(issued, session_name=wanted.session_name)
+        audit.note(access_key_id=issued.access_key_id, session_name=wanted.session_name)
         return _answer(200, sts.assumed(workload, wanted.session_name, issued, request.id), request)
 
     def refuse(self, refusal: Refusal, request: Request) -> Answer:
-        """The refusal in STS' words; what ends the connection stays as it is on every listener."""
+        """Renders a refusal as STS does. Refusals that end the connection are the same on every listener."""
         match refusal:
             case WorkloadRefusal():
                 status, code = refusal.sts_status, refusal.sts_code
@@ -52,7 +53,7 @@ class WebIdentity:
 
 
 def _answer(status: int, body: bytes, request: Request, refused: Answer | None = None) -> Answer:
-    """In STS' form; of what is refused the code and the fields are as everywhere."""
+    """Renders an answer in the form of STS; code and header fields of a refusal are the usual ones."""
     own = (("x-amzn-RequestId", request.id),)
     if refused is None:
         return Answer(status, body, fields=own, content_type=_CONTENT_TYPE)

@@ -23,21 +23,43 @@ def unserved_type(app_type: str) -> str:
 DEFAULT_ENV = "production"
 
 _NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
+_NAME_IN_WORDS = "letters, digits, dots, underscores and hyphens, starting with a letter or digit, at most 64"
+Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z", description=_NAME_IN_WORDS)]
 """Name of an organization, app or environment."""
 
 _ENCRYPTED_CURSOR = "~[A-Za-z0-9_-]{1,256}"
-AppCursor = Annotated[str, Meta(pattern=rf"^({_NAME}(/{_NAME})?|{_ENCRYPTED_CURSOR})\Z")]
+AppCursor = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({_NAME}(/{_NAME})?|{_ENCRYPTED_CURSOR})\Z",
+        description="an app, app/env, or the value in the link to the next page",
+    ),
+]
 """Cursor of a page of apps: after an app, after one of its environments, or the cursor of a link."""
 
-OrgCursor = Annotated[str, Meta(pattern=rf"^({_NAME}|{_ENCRYPTED_CURSOR})\Z")]
+OrgCursor = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({_NAME}|{_ENCRYPTED_CURSOR})\Z",
+        description="an organization, or the value in the link to the next page",
+    ),
+]
 """Cursor of a page of organizations: after one of them, or the cursor of a link."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
 """Number of items on a page."""
 
-TableName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z")]
-AppType = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
+TableName = Annotated[
+    str,
+    Meta(pattern=r"^[A-Za-z0-9_]{1,32}\Z", description="letters, digits and underscores, at most 32"),
+]
+AppType = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z][a-z0-9-]{0,31}\Z",
+        description="lower-case letters, digits and hyphens, starting with a letter, at most 32",
+    ),
+]
 Region = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
 
 CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -58,7 +80,7 @@ SessionSeconds = Annotated[int, Meta(ge=1, le=7 * 86_400)]
 
 DEFAULT_SESSION_SECONDS = 3600
 
-Role = Annotated[str, Meta(max_length=2048)]
+Role = Annotated[str, Meta(max_length=2048, description="a role ARN of at most 2048 characters")]
 """An ARN. AWS has the same bound; a session token that contains it has to fit into a header field."""
 
 Permission = Literal["read", "tables", "apps", "credentials"]

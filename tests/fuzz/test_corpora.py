@@ -41,7 +41,7 @@ def test_kept_requests_reach_what_they_are_for():
     issued = running("credentials").handler.__self__.counted
     assert issued["web_identity", "issued"] > 0
     assert issued["container", "issued"] > 0
-    assert len(TOKENS._remembered) > 0
+    assert len(TOKENS._cache) > 0
 
 
 def test_there_is_a_corpus_for_each_target_and_no_other():

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from gateway.dataplane.diagnostics import explain_token
+from gateway.domain.bearer import bearer_token
 from gateway.domain.errors import (
     BindingInactive,
     CallerNotApproved,
@@ -48,16 +49,10 @@ class TableTokenPolicy:
 
     def _token(self, headers: Headers) -> bytes:
         for name in self._headers:
-            field = headers.get(name)
-            if field:
-                scheme, _, token = field.partition(b" ")
-                token = token.strip()
-                if name in headers.repeated:
-                    raise InvalidToken("X-KVS-Authorization: sent more than once")
-                if scheme.lower() != b"bearer":
-                    raise InvalidToken("X-KVS-Authorization: must be Bearer, a space and the table token")
-                if not token:
-                    raise InvalidToken("the token is empty: set the variable that holds it")
+            token = bearer_token(headers, name, "X-KVS-Authorization", "the table token")
+            if token == b"":
+                raise InvalidToken("the token is empty: set the variable that holds it")
+            if token is not None:
                 return token
         raise MissingToken("X-KVS-Authorization: missing, send Bearer and the table token")
 

@@ -13,7 +13,8 @@ or token starts over.
 from collections.abc import Callable
 
 from cachetools import LRUCache
-from msgspec import Struct
+
+from gateway.domain.windows import WindowedCounts
 
 MAX_UNKNOWN = 100
 """Unknown tokens looked up per caller, window and replica; the same number again for repeated ones."""
@@ -23,17 +24,11 @@ _MAX_CALLERS = 10_000
 _MAX_TOKENS = 10_000
 
 
-class _Window(Struct):
-    ends_at_ms: int
-    unknown: int = 0
-
-
 class UnknownTokenLimiter:
     """Budgets of unknown tokens by caller. `now_ms` is monotonic."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
-        self._windows: LRUCache[str, _Window] = LRUCache(_MAX_CALLERS)
+        self._unknown = WindowedCounts(now_ms, window_ms=_WINDOW_MS, max_keys=_MAX_CALLERS)
         self._sent_once: LRUCache[tuple[str, bytes], None] = LRUCache(_MAX_TOKENS)
         self._known: LRUCache[bytes, None] = LRUCache(_MAX_TOKENS)
 
@@ -43,20 +38,14 @@ class UnknownTokenLimiter:
 
     def may_look_up(self, caller: str, digest: bytes) -> bool:
         """Whether the caller may cause a lookup of a token that is not cached."""
-        window = self._windows.get(caller)
-        if window is None or window.unknown < MAX_UNKNOWN or self._now_ms() >= window.ends_at_ms:
-            return True
-        if digest in self._known:
+        unknown = self._unknown.count(caller)
+        if unknown < MAX_UNKNOWN or digest in self._known:
             return True
         if (caller, digest) in self._sent_once:
-            return window.unknown < 2 * MAX_UNKNOWN
+            return unknown < 2 * MAX_UNKNOWN
         self._sent_once[caller, digest] = None
         return False
 
     def charge(self, caller: str) -> None:
         """Charges the caller for a lookup that found no token."""
-        now_ms = self._now_ms()
-        window = self._windows.get(caller)
-        if window is None or now_ms >= window.ends_at_ms:
-            window = self._windows[caller] = _Window(now_ms + _WINDOW_MS)
-        window.unknown += 1
+        self._unknown.add(caller)

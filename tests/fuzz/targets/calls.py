@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from zlib import crc32
 
-from gateway.controlplane.routing import ControlCall, checked_name, parse_environment, parse_object
+from gateway.controlplane.fields import checked_name, parse_environment, parse_object
+from gateway.controlplane.routing import ControlCall
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.binding import TableTokenPolicy
