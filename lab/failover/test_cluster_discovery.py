@@ -179,7 +179,7 @@ async def test_a_cluster_is_no_single_server(cluster):
     settings = RedisSettings(url=cluster.nodes[0].url)
     store = await open_backend(settings, SystemClock())
     try:
-        with pytest.raises(BackendMisconfigured, match=r"redis\+cluster:// is for those \(MOVED\)"):
+        with pytest.raises(BackendMisconfigured, match=r"use a redis\+cluster:// URL \(MOVED\)"):
             await store.entries.get(TABLE, key)
     finally:
         await store.close()

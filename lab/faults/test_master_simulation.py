@@ -48,13 +48,13 @@ async def _trust_the_connection(self):
     """The connection lives, and so nobody is asked."""
 
 
-def _believe_the_first(self, named):
-    return next(iter(named), None)
+def _believe_the_first(self, votes):
+    return next(iter(votes), None)
 
 
 BROKEN = {
     "a live connection is trusted": (MasterBySentinels, "_watch", _trust_the_connection),
-    "the first sentinel to answer is believed": (Sentinels, "_named_by_most", _believe_the_first),
+    "the first sentinel to answer is believed": (Sentinels, "_majority", _believe_the_first),
 }
 
 
