@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// NoExpiry stands for no TTL: the default of the gateway applies, which is no expiry unless configured.
+// NoExpiry sends no TTL: the default of the gateway applies, which is no expiry unless configured.
 const NoExpiry time.Duration = 0
 
 // Client puts, gets and deletes the entries of one table. It is safe for concurrent use. Create it once and keep it: it

@@ -82,7 +82,7 @@ function objectIn(body) {
 export function refusalIn(response, secrets) {
   const { status } = response;
   const code = codeIn(response);
-  const detail = visible(told(fieldOf(response, "x-kvs-error-detail"), secrets));
+  const detail = visible(redacted(fieldOf(response, "x-kvs-error-detail"), secrets));
   const facts = { status, code, detail, requestId: requestIdIn(response, secrets) };
   if (status === 401 || status === 403) return new NotAuthorized(facts);
   const retryAfterSeconds = retryAfterSecondsOf(fieldOf(response, "retry-after"));
@@ -101,12 +101,12 @@ function codeIn(response) {
 
 /** Returns the request id, if it is well-formed. @param {Response} response @param {(string | undefined)[]} secrets */
 function requestIdIn(response, secrets) {
-  const id = told(fieldOf(response, "x-request-id"), secrets);
+  const id = redacted(fieldOf(response, "x-request-id"), secrets);
   return REQUEST_ID.test(id) ? id : undefined;
 }
 
 /** Replaces the secrets of the request in a field. @param {string | undefined} text @param {(string | undefined)[]} secrets */
-function told(text = "", secrets) {
+function redacted(text = "", secrets) {
   let shown = text;
   for (const secret of secrets) if (secret) shown = shown.replaceAll(secret, "[token]");
   return shown;

@@ -25,7 +25,7 @@ class Answer:
 
 
 def error_of(answer: Answer, *, tokens: Sequence[str | None]) -> KvsError | None:
-    """Returns the error of an answer, or None if it is good as far as status and header show.
+    """Returns the error of an answer, or None if its status and header are good.
 
     `tokens` are the secrets of the request: the error never contains them, even if a server echoes them.
     """

@@ -46,7 +46,7 @@ func handler(notes *kvs.Client) http.Handler {
 	return mux
 }
 
-// fail logs the reason, and tells the visitor when to retry.
+// fail logs the reason, and answers with the time of a retry.
 func fail(response http.ResponseWriter, err error) {
 	var failure *kvs.Error
 	switch {
