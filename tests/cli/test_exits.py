@@ -95,6 +95,12 @@ async def test_invalid_request_exits_4(blog, arguments, code):
     assert (result.code, result.out, result.error["error"]) == (4, "", code)
 
 
+async def test_error_quotes_a_name_as_typed_and_explains_it_in_words(run):
+    result = await run("apps", "show", "--org", "acme corp", "--app", "a/b")
+    assert "acme corp" in result.error["detail"]
+    assert "letters, digits" in result.error["detail"]
+
+
 @pytest.mark.parametrize(("arguments", "code"), MISSING, ids=str)
 async def test_missing_app_or_table_exits_3(blog, arguments, code):
     result = await blog(*arguments)

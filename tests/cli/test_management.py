@@ -42,7 +42,7 @@ async def test_register_updates_only_the_given_fields_of_an_existing_app(run):
 
 
 async def test_concurrent_register_updates_only_the_given_fields(run, gateway, monkeypatch):
-    directory = gateway.app.control.directory
+    directory = gateway.app.directory.directory
     register = directory.register
 
     async def second(app, **options):
