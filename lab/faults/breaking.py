@@ -1,4 +1,4 @@
-"""Promises of the directory, each broken on purpose: the simulation has to notice every one of them."""
+"""Promises of the directory, each broken on purpose: the simulation must notice every one."""
 
 from backends.dynamodb.announcements import Position
 from backends.errors import BackendUnavailable
@@ -35,11 +35,11 @@ async def _believe_in_a_lost_reply(self, record, changed):
         return changed
 
 
-def _forget_what_was_sent(self, record, now):
+def _drop_what_was_sent(self, record, now):
     self._sent.clear()
 
 
-async def _hear_nothing(self):
+async def _drop_announcements(self):
     self._bindings.feed_confirmed(self._now_ms(), is_complete=True)
 
 
@@ -122,7 +122,7 @@ def _outlive_a_gap(self, cached):
 
 
 def _overtake_no_lookup(self, environment):
-    """Lookups in flight are cached."""
+    """Leaves lookups in flight attached."""
 
 
 def _keep_bindings(self, environment):
@@ -132,16 +132,20 @@ def _keep_bindings(self, environment):
 BROKEN = {
     "a lost reply counts as a refusal": (DocumentChange, "_failure", _fail_whatever_was_sent),
     "a lost reply counts as done": (DocumentChange, "_swap", _believe_in_a_lost_reply),
-    "a change without a reply is made anew": (DocumentChange, "_judge_sent", _forget_what_was_sent),
+    "a change without a reply is made anew": (DocumentChange, "_judge_sent", _drop_what_was_sent),
     "a swap replaces whatever is there": (StoreRecords, "swap", _swap_whatever_is_there),
-    "announcements are dropped": (FeedFollower, "follow", _hear_nothing),
+    "announcements are dropped": (FeedFollower, "follow", _drop_announcements),
     "a feed that was cut short is taken for complete": (StoreRecords, "changes", _never_admit_a_gap),
     "the feed of another server is taken for complete": (StoreRecords, "changes", _believe_any_server),
     "missing numbers are not waited for": (Position, "behind", _miss_nothing),
     "a lost announcement is not doubted": (Position, "brings_doubt", _doubt_nothing),
-    "what a feed lost outlives an outage": (Freshness, "usable_during_outage", _outlive_a_gap),
+    "a gap does not shorten the use of a binding": (
+        Freshness,
+        "usable_during_outage",
+        _outlive_a_gap,
+    ),
     "a silent feed is trusted": (Freshness, "is_fresh", _trust_a_silent_feed),
-    "a binding outlives any outage": (Freshness, "usable_during_outage", _outlive_any_outage),
+    "a binding is used throughout any outage": (Freshness, "usable_during_outage", _outlive_any_outage),
     "a change leaves the bindings of its own replica": (CachedBindings, "invalidate", _keep_bindings),
     "a change leaves lookups in flight": (SingleFlight, "note_change", _overtake_no_lookup),
     "a declaration leaves managed tokens": (CachedBindings, "_unless_void", _overlook_declarations),
@@ -159,12 +163,12 @@ SHOWN_BY = {
     "the feed of another server is taken for complete": 28,
     "missing numbers are not waited for": 63,
     "a lost announcement is not doubted": 199,
-    "what a feed lost outlives an outage": 12,
-    "a binding outlives any outage": 12,
+    "a gap does not shorten the use of a binding": 12,
+    "a binding is used throughout any outage": 12,
     "a change leaves lookups in flight": 12,
     "a corrupt record stops a list": 14,
     "a corrupt app cannot be removed": 14,
     "a deleted table is purged once": 55,
     "an intent is written after the table is gone": 61,
 }
-"""Seeds that a search begins with; from 0 it takes minutes. A change of the simulation makes them others."""
+"""Seeds that a search begins with; from 0 a search takes minutes. A change of the simulation changes them."""

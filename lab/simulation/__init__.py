@@ -1,1 +1,1 @@
-"""A whole region in one thread and no time: real gateways, a simulated network and store, one seed (D111)."""
+"""A whole region in one thread and virtual time: real gateways, a simulated store, one seed (D111)."""

@@ -1,4 +1,4 @@
-"""An answer to one call of a simulated directory: what it says, and how old what it relies on may be."""
+"""An answer to one call of a simulated directory: its meaning, and the permitted age of its information."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ from lab.simulation.tenants import CACHE_SECONDS, STALE_SECONDS, Issued
 from tests.support.wire import WireReply
 
 RETRY_SECONDS = 1.0
-"""For so long a binding is used without asking again once asking has failed, and a corrupt record counts."""
+"""Time for which a binding is used after a failed lookup, and for which a corrupt record is cached."""
 
 LOOKUP_SECONDS = 2.0
-"""The longest that a lookup may have been under way when a call joined it."""
+"""The longest time for which a lookup may have run when a call joined it."""
 
 GRANTED = {"rate_limited", "quota_unavailable", "storage_unavailable"}
 
 
 @dataclass(frozen=True)
 class Answered:
-    """One call, and the answer. Up to `known_until` the replica had to know the store when the call was sent,
+    """One call and its answer.
 
-    up to `own_change` in any case: then the app was changed there.
+    When it was sent, the replica had to know all changes up to `known_until`, and its own up to `own_change`.
     """
 
     token: Issued
@@ -33,7 +33,7 @@ class Answered:
 
     @property
     def status(self) -> Status | None:
-        """What the answer says of the token; None: nothing."""
+        """The status of the token by the answer; None if the answer does not show it."""
         if self.reply.status == 200 or self.reply.error in GRANTED:
             return Status.ACTIVE
         codes = {
@@ -44,13 +44,13 @@ class Answered:
         return codes.get(self.reply.error)
 
     def was_looked_up_in_vain(self, since: float) -> bool:
-        """Whether one of the token's two records could not be read."""
+        """Whether a read of one of the token's two records failed."""
         names = (f"token/{self.token.sha256}", f"app/{self.token.environment}")
         return any(self.contact.has_failed_since(since, f"read {name}") for name in names)
 
     @property
     def earliest(self) -> float:
-        """How old what it relies on may be: two seconds and the trouble, and never more than the cache time.
+        """The oldest state that the answer may rely on: two seconds and the trouble, at most the cache time.
 
         More than that is for a replica that has just asked the store in vain, if its feed lost nothing.
         """

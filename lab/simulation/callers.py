@@ -37,7 +37,7 @@ class Caller:
         self.hang_up()
 
     async def call(self, replica: SimulatedReplica, token: Issued, operation: str) -> None:
-        """The value that is put says whose it is."""
+        """Makes one call; the value of a put identifies its owner."""
         number = self._region.issued.index(token)
         end = self._ends.get(replica)
         if end is None or end.is_over:
@@ -57,13 +57,13 @@ class Caller:
             self._region.was_answered(replica, call)
 
     def hang_up(self) -> None:
-        """Leave."""
+        """Disconnects."""
         for end in self._ends.values():
             end.leave()
         self._ends.clear()
 
     def _draw_token(self) -> Issued | None:
-        """Mostly one of the last ones."""
+        """Draws a token, mostly one of the latest."""
         issued = self._region.issued
         if not issued:
             return None

@@ -1,4 +1,4 @@
-"""A client of a simulated region: it calls any replica, pipelines, goes away, and writes down what it saw."""
+"""A client of a simulated region: it calls any replica, pipelines, disconnects, and records the answers."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ NOT_CARRIED_OUT = {"quota_unavailable", "rate_limited", "invalid_json", *UNCHARG
 
 
 class Client:
-    """Keeps one connection, until it, the replica or chance ends it."""
+    """Keeps one connection until client, replica or chance ends it."""
 
     def __init__(self, region: "Region", dice: random.Random) -> None:
         self._region, self._dice = region, dice
@@ -37,7 +37,7 @@ class Client:
         self.hang_up()
 
     async def exchange(self, requests: list[Request]) -> None:
-        """Send them at once, take the answers in turn. One connection is tried, nothing is sent again."""
+        """Sends all requests, then reads the answers in turn. Tries one connection and repeats nothing."""
         if self._end is None or self._end.is_over:
             self.hang_up()
             self._connect()
@@ -59,7 +59,7 @@ class Client:
                 return
 
     async def _take_answer(self, request: Request, sent: float) -> bool:
-        """Whether there was one."""
+        """Reads an answer, and returns whether there was one."""
         try:
             reply = await read_reply(self._end.client, ANSWER_SECONDS)
         except (EOFError, ConnectionError):
@@ -73,7 +73,7 @@ class Client:
         return True
 
     def hang_up(self) -> None:
-        """Leave; everything that was asked for has been answered."""
+        """Disconnects after all answers."""
         if self._end is not None and self._end.client._buffer:
             self._region.wrong(f"an answer that nobody asked for: {bytes(self._end.client._buffer)}")
         self._leave()
@@ -92,7 +92,7 @@ class Client:
         self._end = self._replica.connect()
 
     def _judge_silence(self, request: Request, sent: float) -> None:
-        """A connection that ended is no excuse for a request that had reached a replica that lives."""
+        """Judges an unanswered request: a live replica must answer every request that reached it."""
         if self._replica.has_crashed:
             self._went_unanswered(request, sent)
         elif self._end.last_delivery >= sent + LATENCY_SECONDS:

@@ -1,4 +1,4 @@
-"""A store without a clock that a condition could ask for: the counters of DynamoDB (D164).
+"""Counters of DynamoDB, a store whose conditions cannot read a clock (D164).
 
 The counting is the gateway's own (`DynamoWindowCounter`, `StoreTime`). The store applies its conditional
 updates, and dates its responses to the second (D140).
@@ -19,11 +19,11 @@ from lab.simulation.store import Store, Window
 
 WINDOW_MS = 60_000
 APART_MS = 1_300
-"""What replicas' ideas of the store's time differ by at the most: a second, and a round trip."""
+"""Largest difference between the replicas' estimates of the store's time: a second and a round trip."""
 
 
 class Items:
-    """Window counters, and the windows that there were."""
+    """Window counters, and all windows so far."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class Items:
         self._last: dict[str, Window] = {}
 
     async def update(self, request: dict[str, Any]) -> tuple[str, bytes | ConditionFailed]:
-        """The date of the response, and what it says."""
+        """Returns the date and the content of the response."""
         bucket = request["Key"]["pk"]["S"]
         values = {
             name: int(value["N"])
@@ -53,7 +53,7 @@ class Items:
         return self.date(), msgspec.json.encode({"Attributes": _attributes(item)})
 
     async def look(self) -> str:
-        """The date of a response to anything else."""
+        """Returns the date of a response to another request."""
         return self.date()
 
     def date(self) -> str:
@@ -76,7 +76,7 @@ class Items:
 
 
 class ClocklessBackend(RemoteBackend):
-    """A replica's view of a store whose counters are such items."""
+    """A replica's view of a store with such counters."""
 
     def __init__(self, network: Network, items: Items, clock: Clock) -> None:
         super().__init__(network)
@@ -85,7 +85,7 @@ class ClocklessBackend(RemoteBackend):
         self.counters = DynamoWindowCounter(self, "table", self._time.now_ms)
 
     async def call(self, _action: object, request: dict[str, Any]) -> bytes:
-        """As a client of DynamoDB has it."""
+        """Reads the time as a client of DynamoDB does."""
         asked_ms = self._time.monotonic_ms()
         date, reply = await self._network.call(lambda: self._items.update(request), may_repeat=False)
         self._time.note(date, asked_ms)

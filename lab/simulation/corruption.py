@@ -1,4 +1,4 @@
-"""Somebody writes past the gateway: into documents, pointers and intents."""
+"""Writes past the gateway: into documents, pointers, intents and the lease."""
 
 import random
 import re
@@ -10,7 +10,7 @@ CORRUPTION = "corruption"
 
 
 class Corruption:
-    """`apps` were corrupt once; the entries of `lost_tables` cannot be found any more, by nobody (D135)."""
+    """Corrupts records. `apps` were corrupt once; the entries of `lost_tables` are never purged (D135)."""
 
     def __init__(self, records: StoreRecords) -> None:
         self._records = records
@@ -18,7 +18,7 @@ class Corruption:
         self.lost_tables: set[str] = set()
 
     async def corrupt(self, dice: random.Random) -> None:
-        """One record of the kind that chance wants, if there is one that was written since the beginning."""
+        """Corrupts one record of a random kind, if one was written since the start."""
         prefix = dice.choice(("app/", "app/", "token/", "reclaim/", "lease/"))
         last = {swap.name: swap for swap in self._records.swaps if swap.name.startswith(prefix)}
         there = sorted(name for name, swap in last.items() if swap.document is not None)

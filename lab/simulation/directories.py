@@ -20,7 +20,7 @@ from lab.simulation.judges import (
 from lab.simulation.ledger import Ledger
 from lab.simulation.numbered import FeedItems
 from lab.simulation.old_masters import OldMasters
-from lab.simulation.operators import DONE, UNKNOWN, Change, Operator
+from lab.simulation.operators import DONE, UNKNOWN, Operator, RequestedChange
 from lab.simulation.replica import SimulatedReplica
 from lab.simulation.requests import STARTED_AT_MS
 from lab.simulation.store import SimulatedClock, Store
@@ -36,10 +36,10 @@ from tests.support.wire import WireReply
 
 CALLING_SECONDS = 50.0
 ROUNDS_SECONDS = 3 * 60.0 + 3 * 15.0
-"""For a crashed holder of the lease, the pauses between looks, and rounds (D161)."""
+"""Time for a crashed holder of the lease, the pauses, and the rounds (D161)."""
 
 SETTLING_SECONDS = 5.0
-"""What was given up has arrived at the store then, and replicas know it."""
+"""Time until abandoned writes have arrived at the store and replicas know them."""
 
 CALLED_APPS = 4
 OPERATORS = 2
@@ -47,7 +47,7 @@ CALLERS = 2
 
 
 class Directories:
-    """Everything of one simulation. `faults` is what was found wrong, `happened` what the seed brought."""
+    """One simulation. `faults` lists the violations found, `happened` counts the disasters."""
 
     def __init__(self, seed: int, size: int) -> None:
         self.dice = random.Random(seed)
@@ -70,7 +70,7 @@ class Directories:
         self.statuses: Counter[int] = Counter()
         self.unanswered = 0
         self.trace: list[tuple[float, str]] = []
-        self._changes: list[Change] = []
+        self._changes: list[RequestedChange] = []
         self._changed: dict[tuple[SimulatedReplica, Environment], float] = {}
         self._crashing: set[asyncio.Task[None]] = set()
 
@@ -84,7 +84,7 @@ class Directories:
         await asyncio.gather(*(each.run(until=CALLING_SECONDS) for each in (*operators, *callers)))
         await making
         await asyncio.gather(*self._crashing)
-        await self._mend(operators[0])
+        await self._remove_corrupt_apps(operators[0])
         await self._call_everywhere(callers[0])
         await asyncio.sleep(LAST_PURGE_SECONDS + ROUNDS_SECONDS)
         await self.fleet.end()
@@ -95,16 +95,18 @@ class Directories:
             self.faults.append(f"at {self._loop.time():.3f} s: {fault}")
 
     def own_change(self, replica: SimulatedReplica, token: Issued) -> float:
-        """When the app was changed through this replica last."""
+        """Returns the time of the last change of the app through this replica."""
         return self._changed.get((replica, token.environment), float("-inf"))
 
     def will_change(self, replica: SimulatedReplica) -> None:
-        """A change begins there, in the midst of which it may crash."""
+        """Notes the begin of a change, during which the replica may crash."""
         after, self.crash_after = self.crash_after, None
         if after is not None:
             self._crashing.add(asyncio.ensure_future(self._crash(replica, after)))
 
-    def was_changed(self, change: Change, replica: SimulatedReplica, reply: WireReply | None) -> None:
+    def was_changed(
+        self, change: RequestedChange, replica: SimulatedReplica, reply: WireReply | None
+    ) -> None:
         self._changes.append(change)
         self._note(f"{change.action} is {change.outcome}", reply)
         if self.old_masters.has_lost(change):
@@ -126,8 +128,8 @@ class Directories:
         token, reply = call.token, call.reply
         self._note(token.environment.app, reply)
         declared = self.fleet.declares(replica, token.environment, call.sent, call.answered)
-        told_elsewhere = self.old_masters.statuses(replica.network, call)
-        self.wrong(judge_token(self.ledger, call, declared, told_elsewhere))
+        from_old_masters = self.old_masters.statuses(replica.network, call)
+        self.wrong(judge_token(self.ledger, call, declared, from_old_masters))
         if reply.status == 200 and reply.json.get("found"):
             owner = self.issued[reply.json["value"]]
             self.wrong(judge_value(call, owner, [self._table_of(each) for each in (owner, token)]))
@@ -144,8 +146,8 @@ class Directories:
         await asyncio.sleep(after)
         await self.fleet.crash(replica)
 
-    async def _mend(self, operator: Operator) -> None:
-        """What is corrupt is removed."""
+    async def _remove_corrupt_apps(self, operator: Operator) -> None:
+        """Removes all corrupt apps."""
         await asyncio.sleep(SETTLING_SECONDS)
         for environment in sorted(self.corruption.apps):
             if not self.ledger.versions(environment)[-1].is_readable:
@@ -155,7 +157,7 @@ class Directories:
         await asyncio.sleep(SETTLING_SECONDS)
 
     async def _call_everywhere(self, caller: Caller) -> None:
-        """With every token, now that all is quiet."""
+        """Calls every replica with every token, after all faults are over."""
         for replica in self.fleet.replicas:
             for token in self.issued:
                 await caller.call(replica, token, GET)

@@ -1,4 +1,4 @@
-"""What goes wrong with a simulated directory, one thing after the other, sometimes several at once."""
+"""Faults of a simulated directory, one after the other, sometimes several at a time."""
 
 import asyncio
 import random
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from lab.simulation.directories import Directories
 
 DOUBT_SECONDS = 5.0
-"""Until announcements that are gone are missed and doubted: three seconds, and two questions."""
+"""Time until lost announcements are missed and doubted: three seconds and two polls."""
 
 LONGEST_WITH_AN_OLD_MASTER_SECONDS = 2.0
 LONGEST_PARTITION_SECONDS = 1.6 * (CACHE_SECONDS + max(STALE_SECONDS))
 
 
 class Disasters:
-    """Draws faults from `dice`; all but corrupt records are mended when `run` returns."""
+    """Draws faults from `dice`; all except corrupt records are over when `run` returns."""
 
     def __init__(self, region: "Directories", dice: random.Random) -> None:
         self._region, self._fleet, self._dice = region, region.fleet, dice
@@ -95,7 +95,7 @@ class Disasters:
             network.lag = USUAL_LAG_SECONDS
 
     async def _crash_during_a_change(self) -> None:
-        """A change takes some twenty steps of a millisecond."""
+        """Crashes a replica in a change, which takes about twenty steps of a millisecond."""
         self._region.crash_after = self._dice.uniform(0, 0.03)
 
     async def _crash_a_replica(self) -> None:
@@ -105,7 +105,7 @@ class Disasters:
         await self._fleet.retire(self._draw())
 
     async def _declare_an_app(self) -> None:
-        """One replica after the other learns it, and one after the other that it is over."""
+        """Declares an app and later removes it; the replicas reload one after the other."""
         environment = self._dice.choice(self._region.apps)
         if environment not in self._fleet.declared:
             self._fleet.declared |= {environment}
@@ -133,7 +133,7 @@ class Disasters:
             self._miss()
 
     async def _announce_late(self) -> None:
-        """Sooner than a lost one is doubted, or later."""
+        """Delays announcements, for less or more time than until a lost one is doubted."""
         items = self._region.items
         late_seconds = self._dice.choice((1.0, 3.0, 20.0))
         if items is not None and not items.late_seconds:
@@ -143,7 +143,7 @@ class Disasters:
             await self._trouble_all(late_seconds)
 
     async def _replace_the_master(self) -> None:
-        """Some replicas hear of it later."""
+        """Replaces the master; some replicas learn of it later."""
         loop, networks = asyncio.get_running_loop(), [each.network for each in self._fleet.replicas]
         store = self._region.store
         if all(network.records is store.records for network in networks):

@@ -14,7 +14,7 @@ from lab.simulation.tenants import STALE_SECONDS, settings
 
 
 class Fleet:
-    """`declared` is what the configuration file says now; each replica reads it when it is reloaded."""
+    """The replicas. `declared` is the content of the configuration file; a replica reads it at a reload."""
 
     def __init__(self, store: Store, items: FeedItems | None, dice: random.Random) -> None:
         self._store, self._items, self._dice = store, items, dice
@@ -25,12 +25,12 @@ class Fleet:
         self.declared: frozenset[Environment] = frozenset()
 
     def draw(self, dice: random.Random) -> SimulatedReplica | None:
-        """One that clients can reach."""
+        """Returns a replica that clients can reach, if any."""
         open_ones = [replica for replica in self.replicas if replica.takes_connections]
         return dice.choice(open_ones) if open_ones else None
 
     async def start(self) -> None:
-        """One more."""
+        """Starts another replica."""
         clock = SimulatedClock(self._loop, STARTED_AT_MS, self._dice.randint(-20_000, 20_000))
         network = Network(self._store, random.Random(self._dice.random()))
         if not self._store.is_up:
@@ -45,7 +45,7 @@ class Fleet:
         self.replicas.append(replica)
 
     async def retire(self, replica: SimulatedReplica) -> None:
-        """Drain, after another one has taken its place."""
+        """Drains a replica after another one has replaced it."""
         if not replica.is_draining:
             replica.is_draining = True
             await self.start()
@@ -54,7 +54,7 @@ class Fleet:
                 self.replicas.remove(replica)
 
     async def crash(self, replica: SimulatedReplica) -> None:
-        """It comes back as another one."""
+        """Crashes a replica and starts another one."""
         if replica in self.replicas and not replica.is_draining:
             self.replicas.remove(replica)
             await replica.crash()
@@ -62,12 +62,12 @@ class Fleet:
             await self.start()
 
     async def end(self) -> None:
-        """All of them."""
+        """Ends all replicas."""
         for replica in list(self.replicas):
             await replica.crash()
 
     def reload(self, replica: SimulatedReplica) -> None:
-        """It reads the configuration file."""
+        """Reloads a replica."""
         if not replica.has_crashed:
             replica.reload(settings(self.declared, self._stale_seconds[replica]))
             self._read[replica].append((self._loop.time(), self.declared))
@@ -75,7 +75,7 @@ class Fleet:
     def declares(
         self, replica: SimulatedReplica, environment: Environment, since: float, until: float
     ) -> set[bool]:
-        """Whether it held a declaration of the app at some moment of that time, and whether it held none."""
+        """Returns whether the app was declared on it in that time: True, False or both."""
         read = self._read[replica]
         ends = [*(at for at, _ in read[1:]), float("inf")]
         return {

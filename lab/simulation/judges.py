@@ -1,11 +1,11 @@
-"""The judges of a simulated directory: each holds what was answered against what was true in the store."""
+"""The judges of a simulated directory: each compares answers with the truth in the store."""
 
 from collections.abc import Iterator, Sequence
 
 from gateway.domain.model import Environment
 from lab.simulation.answers import LOOKUP_SECONDS, RETRY_SECONDS, Answered
 from lab.simulation.ledger import Ledger, Status
-from lab.simulation.operators import DONE, LIST_LIMIT, REFUSED, Change
+from lab.simulation.operators import DONE, LIST_LIMIT, REFUSED, RequestedChange
 from lab.simulation.records import StoreRecords
 from lab.simulation.tenants import (
     Issued,
@@ -15,17 +15,17 @@ from tests.support.wire import WireReply
 
 
 def judge_token(
-    ledger: Ledger, call: Answered, is_declared: set[bool], told_elsewhere: set[Status]
+    ledger: Ledger, call: Answered, is_declared: set[bool], from_old_masters: set[Status]
 ) -> str | None:
-    """What is wrong with the answer to a token, if anything is. `is_declared`: its app, on that replica.
+    """Returns the fault of an answer to a token, if any. `is_declared`: its app, on that replica.
 
-    `told_elsewhere`: what a master that was replaced may have said of it.
+    `from_old_masters`: its statuses by replaced masters.
     """
     if call.token.is_declared:
         in_file = Status.ACTIVE if is_declared_active(call.token.environment) else Status.INACTIVE
         possible = {in_file if each else Status.VOID for each in is_declared}
     else:
-        possible = ledger.statuses(call.token, call.earliest, call.answered) | told_elsewhere
+        possible = ledger.statuses(call.token, call.earliest, call.answered) | from_old_masters
         if is_declared == {True}:
             possible &= {Status.UNREADABLE}
         if True in is_declared:
@@ -36,19 +36,19 @@ def judge_token(
     if call.status in possible or call.reply.error == "shutting_down":
         return None
     names = sorted(status.value for status in possible)
-    told = f"{call.reply.status} {call.reply.error}"
-    return f"{told} for a token of {call.token.environment} that was {' or '.join(names)}"
+    answer = f"{call.reply.status} {call.reply.error}"
+    return f"{answer} for a token of {call.token.environment} that was {' or '.join(names)}"
 
 
 def judge_value(call: Answered, owner: Issued | None, tables: list[str | None]) -> str | None:
-    """What a table gives was put there, under this token or another one of the same table."""
+    """Returns a fault unless the value was put into the same table."""
     if owner is None or call.token == owner or tables[0] == tables[1]:
         return None
     return f"a token of {call.token.environment} was given what was put under another table's"
 
 
-def judge_change(ledger: Ledger, change: Change) -> str | None:
-    """What an operator is told the moment it is told."""
+def judge_change(ledger: Ledger, change: RequestedChange) -> str | None:
+    """Returns the fault of an answer to an operator, if any."""
     if change.outcome != DONE:
         return None
     versions = ledger.between(change.environment, change.sent, change.answered)
@@ -63,7 +63,7 @@ def judge_change(ledger: Ledger, change: Change) -> str | None:
 def judge_list(
     ledger: Ledger, apps: Sequence[Environment], reply: WireReply, sent: float, *, has_failed: bool
 ) -> str | None:
-    """A list has all apps whose records could be read all the while, whatever others are."""
+    """Returns a fault unless the list has every app whose record was readable all the time."""
     if reply.status != 200:
         return None if has_failed else f"a list was refused: {reply.status} {reply.error}"
     listed = [f"{each['app_id']}/{each['env_id']}" for each in reply.json]
@@ -76,11 +76,11 @@ def judge_list(
     return None
 
 
-def judge_changes(records: StoreRecords, changes: list[Change]) -> Iterator[str]:
-    """In the end: what was done was applied once, what was refused not, what is unknown once at the most."""
+def judge_changes(records: StoreRecords, changes: list[RequestedChange]) -> Iterator[str]:
+    """Yields faults at the end: done means applied once, refused never, unknown at most once."""
     applied = dict.fromkeys(changes, 0)
     for swap in records.swaps:
-        if isinstance(swap.cause, Change) and swap.name.startswith("app/"):
+        if isinstance(swap.cause, RequestedChange) and swap.name.startswith("app/"):
             applied[swap.cause] += 1
     for change, times in applied.items():
         least = int(change.outcome == DONE and change.action != "remove")

@@ -1,4 +1,4 @@
-"""What was true in the store, and when: of each token, by the documents that were there."""
+"""The history of the store: the status of each token over time, by the app documents."""
 
 import json
 from collections import defaultdict
@@ -13,7 +13,7 @@ ALWAYS = float("-inf")
 
 
 class Status(Enum):
-    """What a token stands for."""
+    """Status of a token."""
 
     VOID = "void"
     INACTIVE = "inactive"
@@ -23,9 +23,9 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Version:
-    """One of an app's document, from `at` on: status and table by the digest of a token.
+    """A version of an app's document, from `at` on: status and table by the digest of a token.
 
-    Those `retiring` may have ended. One that cannot be read leaves what was known of the one before.
+    Tokens in `retiring` may have ended. An unreadable version keeps the content of the one before.
     """
 
     at: float
@@ -42,7 +42,7 @@ class Version:
 
 
 class Ledger:
-    """Reads along what is swapped."""
+    """Follows the swaps of the store."""
 
     def __init__(self, records: StoreRecords) -> None:
         self._records = records
@@ -51,7 +51,7 @@ class Ledger:
         self._corrupt_pointers: set[str] = set()
 
     def versions(self, environment: Environment) -> list[Version]:
-        """All so far."""
+        """Returns all versions of an app so far."""
         for swap in self._records.swaps[self._read :]:
             if swap.name.startswith("app/"):
                 self._add(swap.name, swap.at, swap.document)
@@ -61,24 +61,24 @@ class Ledger:
         return self._of(f"app/{environment}")
 
     def between(self, environment: Environment, since: float, until: float) -> list[Version]:
-        """Those that were there at some moment of that time. One that is replaced when it begins was not."""
+        """Returns the versions that existed during that time, without one that ended at its begin."""
         versions = self.versions(environment)
         ends = [*(version.at for version in versions[1:]), float("inf")]
         return [each for each, end in zip(versions, ends, strict=True) if each.at <= until and end > since]
 
     def statuses(self, token: Issued, since: float, until: float) -> set[Status]:
-        """What a managed token stood for at some moment of that time."""
+        """Returns the statuses of a managed token during that time."""
         versions = self.between(token.environment, since, until)
         found = {Status.UNREADABLE} if token.sha256 in self._corrupt_pointers else set()
         return found.union(*(version.of(token.sha256) for version in versions))
 
     def table_of(self, token: Issued) -> str | None:
-        """The id of the token's table; it never has another one."""
+        """Returns the id of the token's table, which never changes."""
         versions = reversed(self.versions(token.environment))
         return next((each.tables[token.sha256] for each in versions if token.sha256 in each.tables), None)
 
     def living_tables(self) -> set[str]:
-        """The ids of those that apps have now, as far as they are known here."""
+        """Returns the ids of the tables that apps have now, by their last readable documents."""
         return {table for versions in self._versions.values() for table in versions[-1].tables.values()}
 
     def _of(self, name: str) -> list[Version]:

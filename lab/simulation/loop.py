@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to whatever is due next. It knows no sockets, threads or signals."""
+"""An event loop whose clock jumps to the next timer, without sockets, threads or signals."""
 
 import asyncio
 from asyncio.base_events import BaseEventLoop
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class Stuck(Exception):
-    """Everything waits and nothing is due: on a real loop this would wait for ever."""
+    """Every task waits and no timer is due: on a real loop this would wait forever."""
 
 
 class _Timers:
-    """Stands where a loop has its selector: waiting is moving the clock."""
+    """Replaces the selector of the loop: waiting moves the clock."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -24,7 +24,7 @@ class _Timers:
 
 
 class VirtualLoop(BaseEventLoop):
-    """`time()` is in seconds from 0."""
+    """A loop whose `time()` is in seconds from 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,14 +34,14 @@ class VirtualLoop(BaseEventLoop):
         return self._timers.now
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """There are none."""
+        """Does nothing: there are no signals."""
 
     def _write_to_self(self) -> None:
-        """Nothing sleeps that would have to be woken."""
+        """Does nothing: no thread sleeps."""
 
 
 def run_in_no_time(main: Coroutine[Any, Any, Any]) -> Any:
-    """The result of `main`; tasks that it leaves are cancelled. What the loop complains of is raised."""
+    """Returns the result of `main`, cancels its remaining tasks, and raises errors reported to the loop."""
     loop = VirtualLoop()
     complaints: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: complaints.append(context))

@@ -1,4 +1,4 @@
-"""Masters that are replaced, sentinels that hear of it in turn, replicas cut off from some of them (D165).
+"""Replaced masters, sentinels that learn of it in turn, replicas cut off from some of them (D165).
 
 Who decides is the gateway's own (`MasterBySentinels`, `Sentinels`), over servers and links in memory.
 """
@@ -33,7 +33,7 @@ class SentinelOf:
         return [b"10.0.0.1", b"%d" % self._region.views[self._number]]
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing."""
 
 
 class ServerOf:
@@ -54,11 +54,11 @@ class ServerOf:
         self.connected_to = None
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing."""
 
 
 class Replica:
-    """One that calls its master again and again."""
+    """A replica that calls its master repeatedly."""
 
     def __init__(self, region: "Masters", dice: random.Random) -> None:
         self._region, self._dice = region, dice
@@ -84,7 +84,7 @@ class Replica:
         await self.master.close()
 
     async def lose_sentinels(self) -> None:
-        """Some of them, for a while."""
+        """Cuts it off from some of the sentinels for a while."""
         lost = [link for link in self.links if self._dice.random() < self._dice.choice((0.3, 0.8))]
         lost = [link for link in lost if link.is_reachable]
         for link in lost:
@@ -96,7 +96,7 @@ class Replica:
         self.listen()
 
     def listen(self) -> None:
-        """It is a trouble if those that it reaches and that name the master are not most of all."""
+        """Counts as a trouble unless a majority of all sentinels is reachable and names the master."""
         master, views = self._region.master, self._region.views
         heard = sum(
             link.is_reachable and view == master for link, view in zip(self.links, views, strict=True)
@@ -126,7 +126,7 @@ class Masters:
 
     @property
     def master(self) -> int:
-        """What most sentinels name, or named last."""
+        """The master that most sentinels name, or named last."""
         return self._named_by_most[-1][1]
 
     async def run(self) -> None:
@@ -141,7 +141,7 @@ class Masters:
         await asyncio.gather(*happening, *calling)
 
     def was_called(self, replica: Replica, address: Address) -> None:
-        """A call goes to what most sentinels name, or named two seconds and the trouble ago."""
+        """Judges a call: its master is or was named by most sentinels, within two seconds and the trouble."""
         self.statuses[200] += 1
         named = self._named_by_most
         since = replica.contact.known_until
@@ -156,7 +156,7 @@ class Masters:
         self.faults.append(f"at {self._loop.time():.3f} s: {fault}")
 
     async def _replace_the_master(self, port: int) -> None:
-        """One sentinel after the other hears of it. The next one is elected when most of them have."""
+        """Replaces the master; the sentinels learn it in turn. The next election waits for most of them."""
         numbers = self._dice.sample(range(len(self.views)), len(self.views))
         most = len(numbers) // 2 + 1
         async with self._electing:

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated region, one thing after the other, sometimes several at once."""
+"""Faults in a simulated region, one after the other, sometimes several at a time."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Mischief:
-    """Draws faults from `dice`; all are over, or mended, when `run` returns."""
+    """Draws faults from `dice`; all are over when `run` returns."""
 
     def __init__(self, region: "Region", dice: random.Random) -> None:
         self._region, self._dice = region, dice
@@ -74,7 +74,7 @@ class Mischief:
         network.lag = USUAL_LAG_SECONDS
 
     async def _step_a_wall_clock(self) -> None:
-        """By less than what makes signatures of the beginning too old."""
+        """Jumps a wall clock by less than the validity of the signatures."""
         clock = self._dice.choice(self._region.replicas).clock
         clock.wrong_by_ms = self._dice.randint(-90_000, 90_000)
 

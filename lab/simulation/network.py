@@ -15,18 +15,18 @@ USUAL_LAG_SECONDS = 0.001
 
 
 class Network:
-    """Between one replica and the store. `losses` is the share of calls that go astray, `lag` in seconds."""
+    """The network of one replica. `losses` is the share of lost calls, `lag` is in seconds."""
 
     def __init__(self, store: Store, dice: random.Random) -> None:
         self.store = store
         self.records = store.records
-        """Those of the server that the replica takes for the master."""
+        """Records of the server that the replica takes for the master."""
         self.losses = 0.0
         self.reply_losses = 0.0
-        """Of replies alone."""
+        """Share of lost replies."""
         self.lag = USUAL_LAG_SECONDS
         self.is_cut = False
-        """Nothing passes from now on; what has left is on its way."""
+        """Cuts the network; messages on their way still arrive."""
         self.contact = Contact(asyncio.get_running_loop().time)
         self._dice = dice
         self._applying: set[asyncio.Task[None]] = set()
@@ -34,7 +34,7 @@ class Network:
     async def call(
         self, work: Callable[[], Awaitable[Any]], *, may_repeat: bool, operation: str = "other"
     ) -> Any:
-        """As adapters do it: one deadline, and nothing is sent again but what may be applied twice."""
+        """Calls the store like the adapters: one deadline, and only idempotent calls are repeated."""
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._send(work, reply)
         if may_repeat and self._dice.random() < self.losses:
@@ -48,13 +48,13 @@ class Network:
 
     @contextmanager
     def trouble(self) -> Iterator[None]:
-        """For that long something is wrong with it."""
+        """Marks the time of a trouble."""
         self.contact.lose()
         yield
         self.contact.regain()
 
     async def ping(self) -> None:
-        """There and back; most of what passes is this, so that it is kept cheap."""
+        """Makes one round trip; the most frequent call, so it is kept cheap."""
         await asyncio.sleep(self.lag)
         if self.is_cut or not self.store.is_up or self._dice.random() < self.losses:
             raise BackendUnavailable("no answer in time")

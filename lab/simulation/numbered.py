@@ -1,4 +1,4 @@
-"""A directory whose feed is that of DynamoDB: numbered announcements, some of them late (D189).
+"""A directory with the feed of DynamoDB: numbered announcements, some of them late (D189).
 
 Swapping and reading are the gateway's own (`DynamoRecordStore`, `DynamoFeed`). The store has the partition of
 the feed, applies its conditional writes, and lets announcements be seen some time after they were made.
@@ -34,7 +34,7 @@ class FeedItems:
         self.late_seconds = 0.0
 
     async def answer(self, action: Action, request: dict[str, Any]) -> bytes | ConditionFailed:
-        """One request, as a step of the store."""
+        """Makes one request, as one step of the store."""
         match action:
             case Action.UPDATE:
                 return msgspec.json.encode({"Attributes": self._count(request)})
@@ -49,7 +49,7 @@ class FeedItems:
         return msgspec.json.encode(self._page(request))
 
     def remove_all_but(self, kept: int) -> None:
-        """Somebody deletes announcements."""
+        """Deletes announcements."""
         announced = sorted(self._items.keys() - {_COUNTER})
         for sort_key in announced[: max(len(announced) - kept, 0)]:
             del self._items[sort_key]
@@ -69,7 +69,7 @@ class FeedItems:
         return b"{}"
 
     async def _change(self, change: dict[str, Any], announcement: dict[str, Any]) -> bytes | ConditionFailed:
-        """Both, or neither."""
+        """Applies both writes or neither."""
         is_taken = announcement["Item"]["sk"]["S"] in self._items
         ((_, write),) = change.items()
         key, values = write.get("Key") or write["Item"], write.get("ExpressionAttributeValues")
@@ -97,7 +97,7 @@ class FeedItems:
 
 
 class NumberedBackend(RemoteBackend):
-    """A replica's view of a store whose feed is such."""
+    """A replica's view of a store with such a feed."""
 
     def __init__(self, network: Network, items: FeedItems, clock: Clock) -> None:
         super().__init__(network)
@@ -117,7 +117,7 @@ class _NumberedRecords(RemoteRecords):
         return await self._dynamo.changes(position)
 
     async def call(self, action: Action, request: dict[str, Any]) -> bytes:
-        """As a client of DynamoDB has it."""
+        """Reads the time as a client of DynamoDB does."""
         reply = await self._network.call(
             lambda: self._items.answer(action, request), may_repeat=action.is_idempotent
         )

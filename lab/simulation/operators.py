@@ -25,8 +25,8 @@ DONE, REFUSED, UNKNOWN = "done", "refused", "unknown"
 
 
 @dataclass(eq=False)
-class Change:
-    """One that was asked for, and what was answered."""
+class RequestedChange:
+    """A change requested by an operator, and its answer."""
 
     action: str
     environment: Environment
@@ -37,7 +37,7 @@ class Change:
 
 
 class Operator:
-    """Makes one change after the other."""
+    """Requests one change after the other."""
 
     def __init__(self, region: "Directories", dice: random.Random) -> None:
         self._region, self._dice = region, dice
@@ -50,12 +50,14 @@ class Operator:
             if self._dice.random() < 0.1:
                 await self.list_apps()
 
-    async def change(self, action: str, environment: Environment, table: str = TABLES[0]) -> Change | None:
-        """Ask any replica for it; None if there is none to ask."""
+    async def change(
+        self, action: str, environment: Environment, table: str = TABLES[0]
+    ) -> RequestedChange | None:
+        """Requests a change at any replica; None if there is no replica."""
         replica = self._region.fleet.draw(self._dice)
         if replica is None:
             return None
-        change = Change(action, environment, self._loop.time())
+        change = RequestedChange(action, environment, self._loop.time())
         self._region.will_change(replica)
         elsewhere = self._region.fleet.draw(self._dice)
         witness = asyncio.ensure_future(self._witness(self._dice.choice((replica, elsewhere)), environment))
@@ -72,7 +74,7 @@ class Operator:
         return change
 
     async def _witness(self, replica: SimulatedReplica, environment: Environment) -> None:
-        """Try one of the app's tokens while it is changed, and right after."""
+        """Calls with one of the app's tokens during the change and right after it."""
         tokens = [each for each in self._region.issued if each.environment == environment]
         await asyncio.sleep(self._dice.expovariate(1 / replica.network.lag))
         if tokens and replica.takes_connections:
@@ -81,7 +83,7 @@ class Operator:
             caller.hang_up()
 
     async def list_apps(self) -> None:
-        """All of them have to be there whose records can be read."""
+        """Lists the apps; every app with a readable record must appear."""
         replica = self._region.fleet.draw(self._dice)
         if replica is not None:
             sent = self._loop.time()
@@ -120,7 +122,7 @@ class Operator:
         return method, path, json.dumps(body).encode() if body else b""
 
     def _draw(self) -> tuple[str, Environment, str]:
-        """Mostly what makes sense."""
+        """Draws a change, mostly one that is possible."""
         environment, table = self._dice.choice(self._region.apps), self._dice.choice(TABLES)
         app = self._region.ledger.versions(environment)[-1]
         if app.is_readable and self._dice.random() < 0.8:

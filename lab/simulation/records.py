@@ -1,7 +1,7 @@
-"""The records of the simulated store: who swapped what and when, and the feed of changes, which may be cut.
+"""The records of the simulated store: the log of swaps, and the feed of changes, which may be cut.
 
-The feed is kept as that of Redis is: a position is the server and the announcement that was read last. Where
-that one is gone, or another server answers, everything may have changed (D160, D190).
+The feed works like that of Redis: a position is the server and the announcement read last. If that one is
+gone, or another server answers, everything may have changed (D160, D190).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +12,14 @@ from backends.interface import MAX_CHANGES, Changes, NamedRecord, Record
 from backends.memory.backend import MemoryRecordStore
 
 CAUSE: ContextVar[object | None] = ContextVar("CAUSE", default=None)
-"""On whose behalf something is done; it travels along with calls of the store."""
+"""The change that causes a call of the store."""
 
 _EMPTY = "0"
 
 
 @dataclass(frozen=True)
 class Swap:
-    """One that was made, in seconds of the simulation; `document` None: the record is gone."""
+    """A swap that was applied, in seconds of the simulation; `document` None: the record was removed."""
 
     at: float
     name: str
@@ -28,19 +28,19 @@ class Swap:
 
 
 class StoreRecords:
-    """A `RecordStore` that remembers all `swaps`."""
+    """A `RecordStore` that logs all `swaps`."""
 
     def __init__(self, inner: MemoryRecordStore, now_ms: Callable[[], int]) -> None:
         self._inner, self._now_ms = inner, now_ms
         self._announced: list[str] = []
         self._announced_count = 0
         self._run = 1
-        """The process that serves."""
+        """The server process."""
         self.swaps: list[Swap] = []
         self.preloaded: dict[str, bytes] = {}
 
     def preload(self, documents: Sequence[tuple[str, bytes]]) -> None:
-        """What is there from the beginning, in order."""
+        """Stores the initial documents, in order."""
         self.preloaded = dict(documents)
         self._inner._names = [name for name, _ in documents]
         self._inner._records = {name: Record(document, "preloaded") for name, document in documents}
@@ -59,7 +59,7 @@ class StoreRecords:
         return is_first
 
     async def apply(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        """A swap that is announced elsewhere."""
+        """Applies a swap that is announced by its caller."""
         is_first = await self._inner.swap(name, document, expected)
         if is_first:
             self._note(name, document, CAUSE.get())
@@ -69,17 +69,17 @@ class StoreRecords:
         run, _, last = (position or "").partition(" ")
         end = f"{self._run} {self._announced[-1] if self._announced else _EMPTY}"
         if last == _EMPTY:
-            told = self._announced
-            is_kept = not told or told[0].startswith("1 ")
+            announced = self._announced
+            is_kept = not announced or announced[0].startswith("1 ")
         else:
             is_kept = last in self._announced
-            told = self._announced[self._announced.index(last) + 1 :] if is_kept else []
-        if not is_kept or run != str(self._run) or len(told) > MAX_CHANGES:
+            announced = self._announced[self._announced.index(last) + 1 :] if is_kept else []
+        if not is_kept or run != str(self._run) or len(announced) > MAX_CHANGES:
             return Changes((), end, is_complete=False)
-        return Changes(tuple(each.partition(" ")[2] for each in told), end, is_complete=True)
+        return Changes(tuple(each.partition(" ")[2] for each in announced), end, is_complete=True)
 
     def fail_over(self) -> "StoreRecords":
-        """From now on another server has the truth; the old one, which is returned, serves on."""
+        """Makes another server the master, and returns the old one, which still serves."""
         inner = MemoryRecordStore()
         inner._names, inner._records = [*self._inner._names], dict(self._inner._records)
         old = StoreRecords(inner, self._now_ms)
@@ -89,11 +89,11 @@ class StoreRecords:
         return old
 
     def cut_feed(self, kept: int) -> None:
-        """Forget all announcements but the last ones."""
+        """Drops all announcements except the last ones."""
         del self._announced[: max(len(self._announced) - kept, 0)]
 
     async def overwrite(self, name: str, document: bytes, cause: object) -> None:
-        """Somebody else writes past the gateway, and announces nothing."""
+        """Writes past the gateway, without an announcement."""
         record = await self._inner.read(name)
         await self._inner.swap(name, document, None if record is None else record.version)
         self._note(name, document, cause)

@@ -26,7 +26,7 @@ LIMIT = 30
 CLIENTS = 4
 CALLING_SECONDS = 80.0
 LATEST_SECONDS = 4.0
-"""What was given up may arrive at the store until then."""
+"""Time until which abandoned calls may arrive at the store."""
 
 
 def _settings() -> Settings:
@@ -47,7 +47,7 @@ SETTINGS = _settings()
 
 @dataclass(frozen=True)
 class Passed:
-    """An answer to a call that was charged and admitted."""
+    """An answer to a charged and admitted call."""
 
     environment: str
     sent: float
@@ -55,14 +55,14 @@ class Passed:
 
 
 class Region:
-    """Everything of one simulation. `faults` is what was found wrong, `happened` what the seed brought."""
+    """One simulation. `faults` lists the violations found, `happened` counts the mischief."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
         self._loop = asyncio.get_running_loop()
         self.store = Store(SimulatedClock(self._loop, STARTED_AT_MS))
         self._items = Items(self.store) if seed % 2 else None
-        """What every second seed counts in."""
+        """The counters of every second seed."""
         self.replicas: list[SimulatedReplica] = []
         self.ended: list[SimulatedReplica] = []
         self.faults: list[str] = []
@@ -95,7 +95,7 @@ class Region:
         self.replicas.append(await SimulatedReplica.start(SETTINGS, clock, network, backend))
 
     async def retire(self, replica: SimulatedReplica) -> None:
-        """Drain; until it has ended, clients may still reach it on connections that they have."""
+        """Drains a replica; clients may still use their open connections until it has ended."""
         await replica.drain()
         self.replicas.remove(replica)
         self.ended.append(replica)
@@ -110,7 +110,7 @@ class Region:
         return self._histories[request.table.environment, request.table.name, request.key]
 
     def answered(self, replica: SimulatedReplica, request: Request, reply: WireReply, sent: float) -> None:
-        """Look at one answer the moment it comes."""
+        """Judges one answer when it arrives."""
         now, code = self._loop.time(), reply.error
         self.statuses[reply.status] += 1
         self.trace.append((now, f"{request.operation} {request.key} {code}", reply.status))

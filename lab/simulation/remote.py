@@ -26,7 +26,7 @@ class RemoteBackend:
         return True
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing."""
 
 
 class _Entries:
@@ -48,7 +48,7 @@ class _Entries:
 
 
 class _Counters:
-    """A charge that arrives twice costs its tenant one call, and admits none too many."""
+    """A charge that arrives twice costs its tenant one call, and admits no extra call."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -59,7 +59,7 @@ class _Counters:
 
 
 class RemoteRecords:
-    """Of the server that the replica takes for the master."""
+    """Records of the server that the replica takes for the master."""
 
     def __init__(self, network: Network) -> None:
         self._network = network

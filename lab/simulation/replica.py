@@ -14,7 +14,7 @@ from lab.simulation.wire import ServerEnd
 
 
 class _NoSockets:
-    """Where a listener has those it accepts from."""
+    """The listener, as the gateway sees it."""
 
     def __init__(self) -> None:
         self.sockets: list[object] = []
@@ -25,7 +25,7 @@ class _NoSockets:
 
 
 class SimulatedReplica:
-    """Use `start`. `charged` counts the answers to its charged calls; `uncertain` those nobody waited for."""
+    """Built by `start`. `charged` counts answers to charged calls, `uncertain` those that nobody awaited."""
 
     def __init__(self, app: App, settings: Settings, clock: SimulatedClock, network: Network) -> None:
         self._settings = settings
@@ -69,21 +69,21 @@ class SimulatedReplica:
         return self._connect_to(self.app.control.service)
 
     def reload(self, settings: Settings | None = None) -> None:
-        """If it is the same file again, everything that can be reloaded is."""
+        """Reloads everything that can be reloaded, even from an unchanged file."""
         self._settings = settings or self._settings
         prepared = self.app.reload.prepare(replace(self._settings, apps=list(self._settings.apps)))
         prepared.apply()
         prepared.release()
 
     async def drain(self) -> None:
-        """As SIGTERM has it."""
+        """Drains, as after SIGTERM."""
         self.is_draining = True
         await self.app.drain.run(self._listener.stop_listening)
         await self._listener.close()
         await self._end_background()
 
     async def crash(self) -> None:
-        """What has left for the store may arrive; nothing else happens any more."""
+        """Stops everything; only messages on their way to the store may arrive."""
         self.has_crashed = True
         self.network.is_cut = True
         for end in self._ends:

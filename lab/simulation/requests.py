@@ -1,4 +1,4 @@
-"""Signed calls as bytes. What is the same in two simulations is signed once."""
+"""Signed calls as bytes; equal calls of several simulations are signed once."""
 
 import functools
 import json
@@ -8,14 +8,14 @@ from tests.support.signing import Signer
 from tests.support.wire import head
 
 STARTED_AT_MS = 1_795_132_800_000
-"""The wall clock at the beginning; a simulation is over before signatures of then expire."""
+"""The wall clock at the start; a simulation ends before signatures of that time expire."""
 
 HOST = "http://kvs.example.com"
 
 
 @dataclass(frozen=True)
 class Table:
-    """One that the simulated region declares."""
+    """A table declared in the simulated region."""
 
     environment: str
     name: str
@@ -45,7 +45,7 @@ class Request:
 
 @functools.cache
 def wire_of(request: Request) -> bytes:
-    """`flaw`: with the wrong `token`, the wrong `secret`, or a malformed `body`."""
+    """Builds the bytes of a call. `flaw`: a wrong `token`, a wrong `secret`, or a malformed `body`."""
     body = b'{"key": "%s"' % request.key.encode()
     if request.number is not None:
         body += b', "value": ' + request.value

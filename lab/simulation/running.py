@@ -1,4 +1,4 @@
-"""Runs many seeds: what was wrong and how to see it again, what happened, and the answers by status."""
+"""Runs many seeds and collects faults, disasters, and answers by status."""
 
 import logging
 import multiprocessing
@@ -21,7 +21,7 @@ Summary = tuple[list[str], Counter[str], Counter[int]]
 
 
 class World(Protocol):
-    """What a seed brings about."""
+    """The simulation of one seed."""
 
     faults: list[str]
     happened: Counter[str]
@@ -32,9 +32,9 @@ class World(Protocol):
 
 
 def simulate(build: Callable[[], World], seed: int) -> World:
-    """Secrets are drawn from the seed, too. `build` runs inside the loop.
+    """Simulates one seed, which also determines secrets. `build` runs inside the loop.
 
-    Nothing is logged: faults are many and foreseen, and what the log says of them has tests of its own.
+    The log is off: faults are frequent and expected, and the log lines have their own tests.
     """
 
     async def whole() -> World:
@@ -53,7 +53,7 @@ def simulate(build: Callable[[], World], seed: int) -> World:
 
 
 def simulate_all(simulate_one: Callable[[int], World], command: str, seeds: Sequence[int]) -> Summary:
-    """`command` has a place for the seed; 0 counts the answers that did not come."""
+    """Simulates seeds. `command` has a place for the seed; status 0 counts missing answers."""
     wrong: list[str] = []
     happened: Counter[str] = Counter()
     statuses: Counter[int] = Counter()
@@ -71,7 +71,7 @@ def simulate_all(simulate_one: Callable[[int], World], command: str, seeds: Sequ
 def assert_nothing_is_wrong(
     seeds: Sequence[int], summaries: Sequence[Summary]
 ) -> tuple[Counter[str], Counter[int]]:
-    """Noted for the table of faults. Returns what happened, and the answers by status."""
+    """Asserts and notes for the table of faults. Returns disasters, and answers by status."""
     happened = sum((summary[1] for summary in summaries), Counter())
     statuses = sum((summary[2] for summary in summaries), Counter())
     note_statuses(statuses, faults=happened, tried=len(seeds))
@@ -80,14 +80,14 @@ def assert_nothing_is_wrong(
 
 
 def in_processes(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[Summary]:
-    """On all cores."""
+    """Distributes seeds over all cores."""
     parts = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return list(pool.map(work, parts))
 
 
 def first_wrong(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[str]:
-    """What the first of the seeds shows that shows anything; a seed that ends in an exception does."""
+    """Returns the faults of the first seed with any; an exception counts as a fault."""
     for seed in seeds:
         try:
             wrong = work([seed])[0]

@@ -1,4 +1,4 @@
-"""One store that all replicas share, and what was done to it."""
+"""The store that all replicas share, and the log of its writes."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from lab.simulation.records import StoreRecords
 
 
 class SimulatedClock:
-    """A machine's clocks: the wall clock, right but for `wrong_by_ms`, and one that counts from boot."""
+    """A machine's clocks: a wall clock with an error of `wrong_by_ms`, and one that counts from boot."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, started_at_ms: int, wrong_by_ms: int = 0, up_for_ms: int = 0
@@ -29,7 +29,7 @@ class SimulatedClock:
 
 @dataclass
 class Window:
-    """What the store has counted of one bucket, in milliseconds of its clock."""
+    """The store's window of one bucket, in milliseconds of its clock."""
 
     bucket: str
     opened_ms: int
@@ -37,13 +37,13 @@ class Window:
     admitted: int = 0
     filled_ms: int | None = None
     closes_early_by_ms: int = 0
-    """Of some replica's clock, at the most."""
+    """The largest error of a replica's clock."""
     follows_after_ms: int | None = None
-    """When it was opened, from when the one before was."""
+    """Time between the begin of the previous window and of this one."""
 
 
 class Store:
-    """The truth: an ordinary backend, and what was done to it."""
+    """The truth: an ordinary backend, and the log of its writes."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self.clock = clock
@@ -52,12 +52,12 @@ class Store:
         self.is_up = True
         self.when_up: list[Callable[[], None]] = []
         self.stored: set[bytes] = set()
-        """Every value that a put has ever left here."""
+        """Notes every value that a put has stored."""
         self.windows: list[Window] = []
         self._open: dict[str, Window] = {}
 
     def note_up(self) -> None:
-        """It is up again."""
+        """Ends an outage."""
         waiting, self.when_up = self.when_up, []
         for tell in waiting:
             tell()

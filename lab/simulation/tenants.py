@@ -1,4 +1,4 @@
-"""Who lives in a simulated region: its managed apps, the tokens ever issued to them, and what is declared."""
+"""Tenants of a simulated region: managed apps, all tokens ever issued, and declared apps."""
 
 import functools
 import random
@@ -16,14 +16,14 @@ from tests.support.config import BASE, merged
 
 CACHE_SECONDS = 6.0
 STALE_SECONDS = (3.0, 9.0)
-"""Replicas differ in it."""
+"""Replicas differ in this setting."""
 
 LAST_PURGE_SECONDS = CACHE_SECONDS + max(STALE_SECONDS) + 30.0
 
 
 @dataclass(frozen=True)
 class Issued:
-    """A token, from the moment at which somebody had it. `is_declared`: by the configuration file."""
+    """A token and the time of its issue. `is_declared`: by the configuration file."""
 
     environment: Environment
     token: str
@@ -36,23 +36,23 @@ class Issued:
 
 
 def app(number: int) -> Environment:
-    """One of the region's."""
+    """Returns an app of the region."""
     return Environment("acme", f"app-{number}", "production")
 
 
 def declared_token(environment: Environment) -> Issued:
-    """That of the table that its declaration has."""
+    """Returns the token of the app's declared table."""
     return Issued(environment, f"declared-token-of-{environment.app}", is_declared=True)
 
 
 def is_declared_active(environment: Environment) -> bool:
-    """What `status` its declaration has."""
+    """Whether the app's declaration is active."""
     return int(environment.app.partition("-")[2]) % 2 == 0
 
 
 @functools.cache
 def settings(declared: frozenset[Environment], stale_seconds: float) -> Settings:
-    """Of a replica."""
+    """Returns the settings of a replica."""
     apps = [
         {
             "org": each.org,
@@ -73,7 +73,7 @@ def settings(declared: frozenset[Environment], stale_seconds: float) -> Settings
 
 
 def preloaded_token(number: int) -> str:
-    """Of the one table of an app that was there before."""
+    """Returns the token of the table of an app that exists from the beginning."""
     dice = random.Random(number)
     body = "kvs_" + "".join(dice.choices(_ALPHABET, k=43))
     return body + _checksum(body.encode()).decode()
@@ -81,7 +81,7 @@ def preloaded_token(number: int) -> str:
 
 @functools.cache
 def preloaded(apps: int) -> tuple[tuple[str, bytes], ...]:
-    """The records of a directory of so many apps, by name."""
+    """Returns the records of a directory of that many apps, by name."""
     records: list[tuple[str, bytes]] = []
     for number in range(apps):
         token = Issued(app(number), preloaded_token(number))

@@ -9,7 +9,7 @@ LATENCY_SECONDS = 0.001
 
 
 class _Direction:
-    """Does what it is given a moment later, in order; a loop's timers of one moment may change places."""
+    """Runs callbacks a moment later, in order; timers of a loop for one moment have no order."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -24,7 +24,7 @@ class _Direction:
 
 
 class ServerEnd(asyncio.Transport):
-    """What the gateway's protocol writes to. `client` gets it a moment later."""
+    """The transport of the gateway's protocol. `client` receives the bytes a moment later."""
 
     def __init__(self, protocol: asyncio.Protocol) -> None:
         super().__init__()
@@ -34,21 +34,21 @@ class ServerEnd(asyncio.Transport):
         self._there, self._back = _Direction(), _Direction()
         self.client = asyncio.StreamReader()
         self.is_over = False
-        """Closed, aborted or cut: the protocol hears and says nothing any more."""
+        """Closed, aborted or cut: the protocol receives and sends nothing more."""
         self.last_delivery = -1.0
-        """When the protocol last got a request, if it did."""
+        """Time of the last request that the protocol received, if any."""
         protocol.connection_made(self)
 
     def send(self, data: bytes) -> None:
-        """From the client."""
+        """Sends bytes from the client."""
         self._there.carry(lambda: self._deliver(data))
 
     def leave(self) -> None:
-        """The client goes away."""
+        """Disconnects the client."""
         self._there.carry(self._end)
 
     def cut(self) -> None:
-        """The replica is gone, and with it what it had not sent."""
+        """Cuts the connection of a crashed replica; unsent bytes are lost."""
         if not self.is_over:
             self.is_over = True
             self.client.set_exception(ConnectionResetError())
