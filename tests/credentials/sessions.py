@@ -1,4 +1,4 @@
-"""Session credentials as a test gets and uses them."""
+"""Requests and uses session credentials in tests."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -12,7 +12,7 @@ PLACE = {"org": "acme", "app": "shop", "env": "production"}
 
 
 async def issue(gateway: Gateway, **changes: Any) -> dict[str, Any]:
-    """The control plane's answer to a request for session credentials."""
+    """Returns the control plane's answer to a request for session credentials."""
     reply = await gateway.manage("POST", "/v1/credentials", {"role": ROLE} | changes)
     assert reply.status == 200, reply.body
     return reply.json

@@ -1,4 +1,4 @@
-"""`approved_roles` are globs over role ARNs, matched part by part as by IAM's ArnLike."""
+"""Patterns in `approved_roles` match role ARNs part by part, like IAM's ArnLike."""
 
 import pytest
 

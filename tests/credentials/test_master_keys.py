@@ -1,4 +1,4 @@
-"""Of several master keys the first issues and all verify."""
+"""Several master keys: the first one issues, all verify."""
 
 import pytest
 
@@ -44,7 +44,7 @@ async def test_a_verifying_master_key_does_not_issue(gateway):
 
 
 async def test_keys_rotate_without_a_refused_call(gateway):
-    """Roll the new key out to verify, then to issue, then take the old one away when its sessions ended."""
+    """The new key first verifies, then issues; the old one is removed after its sessions have ended."""
     old = await session_signer(gateway, ttl_seconds=900)
     verifies, issues = (MASTER_KEY, NEW_KEY), (NEW_KEY, MASTER_KEY)
     async with with_keys(gateway, *verifies) as prepared, with_keys(gateway, *issues) as switched:

@@ -1,4 +1,4 @@
-"""No secret, token, key or value in a log, a refusal or a printed object."""
+"""No secret, token, key or value appears in a log, a refusal or a printed object."""
 
 import logging
 
@@ -27,7 +27,7 @@ CHANGES = {
 
 
 async def use(gateway) -> tuple[list[bytes], list[str]]:
-    """Calls of every kind; the bodies of their refusals, and the secrets that were handed out on the way."""
+    """Makes calls of every kind; returns the bodies of refusals and the issued secrets."""
     issued = await issue(gateway)
     signer = signer_of(issued)
     tampered = signer.but(session_token=signer.session_token[:-2])
@@ -56,14 +56,14 @@ async def test_nothing_secret_is_logged_or_returned(caplog):
     async with run_gateway(CHANGES) as gateway:
         bodies, handed_out = await use(gateway)
     formatter = JsonFormatter()
-    # botocore signs for the client here, and tells all about it
+    # botocore signs for the client here and logs every detail
     records = [record for record in caplog.records if not record.name.startswith("botocore")]
     logged = "\n".join(map(formatter.format, records))
     assert "credentials.issue" in logged
     assert '"status": 403' in logged
-    told = logged + b"\n".join(bodies).decode()
+    shown = logged + b"\n".join(bodies).decode()
     for secret in (*KNOWN, *handed_out, "secret-key", "secret-value"):
-        assert secret not in told
+        assert secret not in shown
 
 
 def test_printed_credentials_do_not_show_their_secret():

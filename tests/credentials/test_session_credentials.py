@@ -36,7 +36,7 @@ OTHER_APP = {
 
 @pytest.fixture
 async def two_apps():
-    """A gateway that serves two apps."""
+    """Runs a gateway that serves two apps."""
     shop = {
         "org": "acme",
         "app": "shop",

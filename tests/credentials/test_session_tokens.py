@@ -1,4 +1,4 @@
-"""A session token that this gateway did not issue, word for word, is refused."""
+"""Session tokens are refused unless this gateway issued exactly these bytes."""
 
 import hmac
 import json
@@ -53,7 +53,7 @@ SPOILT: dict[str, str | bytes] = {
 
 
 def seal(claims: object, master_key: str = MASTER_KEY) -> str:
-    """A token over any claims, with a proof that holds."""
+    """Returns a token over any claims with a valid proof."""
     text = claims if isinstance(claims, bytes) else json.dumps(claims).encode()
     return encode(text) + "." + encode(hmac.digest(master_key.encode(), text, "sha256"))
 

@@ -1,4 +1,4 @@
-"""A proxy in front that has verified the signature, and everyone who pretends to be it."""
+"""A trusted proxy in front that has verified the signature, and impostors."""
 
 import json
 
@@ -27,7 +27,7 @@ def behind_proxy(**proxy):
 
 @pytest.fixture
 async def gateway():
-    """A gateway that trusts every proxy that knows the secret."""
+    """Runs a gateway that trusts every proxy with the secret."""
     async with behind_proxy(secret=SECRET) as running:
         yield running
 

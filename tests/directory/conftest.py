@@ -1,4 +1,4 @@
-"""A region, and two of its replicas."""
+"""Fixtures: a region and two of its replicas."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(config, item):
-    """All peers are on the loop of the test, so its clock may hurry."""
+    """Uses a loop in virtual time for marked tests: all peers run on it."""
     hurries = item.get_closest_marker("virtual_time")
     return {"asyncio": VirtualTimeLoop if hurries else asyncio.new_event_loop}
 

@@ -22,15 +22,15 @@ SHOP = Environment("acme", "shop", "production")
 CACHE_TTL_MS = 10_000
 STALE_TTL_MS = 600_000
 LAST_WRITE_MS = CACHE_TTL_MS + STALE_TTL_MS + 30_000
-"""When no replica writes any more under a binding that it remembers."""
+"""Time after which no replica writes under a cached binding any more."""
 
 
 class Crash(BaseException):
-    """The process ended here."""
+    """The process crashes at this point."""
 
 
 class Fate(Enum):
-    """What becomes of a swap."""
+    """Outcome of a swap and of its reply."""
 
     DONE = "is done"
     REQUEST_LOST = "never arrives"
@@ -39,7 +39,7 @@ class Fate(Enum):
 
 
 class Records:
-    """A record store in which time passes: other tasks run before and after every step."""
+    """A record store that lets other tasks run before and after every step."""
 
     def __init__(self, inner, seed: int | None, steps_to_crash: int | None) -> None:
         self._inner = inner
@@ -90,7 +90,7 @@ class Records:
         return done
 
     async def _land(self) -> None:
-        """What was held up on its way to the store arrives."""
+        """Applies delayed swaps."""
         while self._late:
             await self._inner.swap(*self._late.pop())
 
@@ -150,7 +150,7 @@ class Replica:
         return self
 
     async def apps(self) -> list[AppRecord]:
-        """All that there are in the one organization."""
+        """Returns all apps of the organization."""
         return list((await self.pages.apps("acme", "", 1000, lambda _: True)).found)
 
     async def register(self, environment: Environment = SHOP, app_type: str = "api", **settings) -> None:

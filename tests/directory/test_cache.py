@@ -1,4 +1,4 @@
-"""One read however many ask, unknown tokens remembered for a time and within bounds."""
+"""The cache of bindings: shared lookups, a bounded negative cache, and use during an outage."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""One corrupt record costs its own app alone, is known by name, and goes when the app is removed."""
+"""A corrupt record affects only its own app, is logged by name, and goes when the app is removed."""
 
 import pytest
 
@@ -18,7 +18,7 @@ NOISE = [b"", b"{", b"\xff\x00", b"[]", b'{"environment": 1}']
 
 @pytest.fixture
 async def blog(replica) -> str:
-    """The token of a table of another app."""
+    """Returns the token of a table of another app."""
     await replica.register(BLOG)
     return await replica.create("posts", BLOG)
 
@@ -29,7 +29,7 @@ async def _overwrite(region: Region, name: str, document: bytes) -> None:
 
 
 async def _damage_keeping_the_end(region: Region, name: str) -> None:
-    """The first bytes are lost, those with the tables are not."""
+    """Removes the first bytes of a record and keeps those with the tables."""
     await _overwrite(region, name, (await region.memory.records.read(name)).document[10:])
 
 

@@ -1,4 +1,4 @@
-"""What the feed of changes tells a replica, and what holds when it does not. Two replicas share one store."""
+"""The feed of changes: its effect on a replica, and the guarantees without it. Two replicas share a store."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ HOURS_MS = 24 * 3_600_000
 
 
 async def _pass(region, replica, seconds: int) -> None:
-    """Time passes, and the replica asks the feed once a second."""
+    """Advances the clock while the replica polls the feed once a second."""
     for _ in range(seconds):
         await replica.feed.follow()
         region.clock.advance(1000)
@@ -24,7 +24,7 @@ async def _pass(region, replica, seconds: int) -> None:
 
 @pytest.fixture
 async def following(region, other):
-    """The other replica, which has begun to follow."""
+    """Returns the other replica after its first poll."""
     await _pass(region, other, 1)
     return other
 
@@ -130,7 +130,7 @@ async def test_every_binding_is_read_again_after_a_feed_that_may_have_lost_chang
 
 
 async def test_the_first_answer_of_the_feed_confirms_no_earlier_binding(region, replica, other):
-    """It says where the feed is, not what was changed before."""
+    """The first answer holds only the position of the feed, no earlier changes."""
     token = await replica.create()
     assert await other.knows(token)
     await replica.rotate()
@@ -152,13 +152,13 @@ async def test_an_outage_is_bridged_from_the_last_answer_of_the_feed(region, rep
 
 
 async def _lose_changes(region) -> None:
-    """More of them than one answer of the feed holds."""
+    """Makes more changes than one answer of the feed can hold."""
     for _ in range(MAX_CHANGES + 1):
         await region.backend.records.swap("other/record", b"1", await _version(region, "other/record"))
 
 
 async def _may_use_in_an_outage(region, replica, token: str, seconds: int) -> bool:
-    """Whether it may after so many seconds in which the store was down, asked for all the while."""
+    """Returns whether a token in constant use works after so many seconds of an outage."""
     region.faults.fail = {"*"}
     may_use = True
     for _ in range(seconds):

@@ -1,4 +1,4 @@
-"""Registrations of one app at the same moment, on several replicas and each store: one wins, and whole."""
+"""Concurrent registrations of one app by several replicas, on each store: one wins completely."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -44,7 +44,7 @@ async def on_dynamodb():
 
 @pytest.fixture(params=[on_memory, on_redis, on_dynamodb], ids=lambda store: store.__name__)
 async def directories(request):
-    """Those of as many replicas as register at once."""
+    """Returns the directories of several replicas on one store."""
     async with request.param() as store:
         yield [_directory(store) for _ in range(AT_ONCE)]
 

@@ -1,4 +1,4 @@
-"""Nothing written under a deleted table outlives reclaiming, whatever replicas could see and whenever."""
+"""No entry of a deleted table survives reclaiming, whatever replicas have cached."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ HOUR_MS = 3_600_000
 
 
 class Apart(FakeClock):
-    """A clock that runs with the region's, but whose wall time is another."""
+    """The region's clock with another wall time."""
 
     def __init__(self, clock: FakeClock, wall_lead_ms: int) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Apart(FakeClock):
 
 
 async def _write(region: Region, replica: Replica, token: str) -> bool:
-    """One put, if the replica still knows the token."""
+    """Puts once, if the replica still accepts the token."""
     try:
         binding = await replica.bindings.resolve(token.encode())
     except AuthUnavailable:
@@ -41,7 +41,7 @@ async def _write(region: Region, replica: Replica, token: str) -> bool:
 
 
 async def _writes_of_a_replica_that_is_cut_off(region: Region, reclaiming: Replica, writing: Replica) -> int:
-    """How many, from the deletion until nothing is left to reclaim."""
+    """Returns the number of its writes between the deletion and the end of reclaiming."""
     token = await reclaiming.create()
     assert await _write(region, writing, token)
     writing.records.is_cut_off = True

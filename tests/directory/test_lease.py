@@ -1,4 +1,4 @@
-"""One replica at a time gives back space, in one walk for all tables; where it ends, another one goes on."""
+"""One replica at a time reclaims, in one run for all tables; after a crash another replica continues."""
 
 import asyncio
 from contextlib import suppress
@@ -17,13 +17,13 @@ from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
 HOUR_SECONDS = 3600
 
 
-class ScriptedWalk:
-    """A store in which a walk has so many steps, each as long as `step_ms`; it keeps what it was asked."""
+class ScriptedRun:
+    """A store in which a purge run has `steps` steps of `step_ms`; it logs the calls in `asked`."""
 
     def __init__(self, region: Region, *, steps: int, step_ms: int = 0) -> None:
         self.asked: list[tuple[int, str | None]] = []
         self.crash_at: int | None = None
-        self.held_up_at: int | None = None
+        self.stalled_at: int | None = None
         self.tables: set[Keyspace] = set()
         self.begun = asyncio.Event()
         self._region, self._steps, self._step_ms = region, steps, step_ms
@@ -34,7 +34,7 @@ class ScriptedWalk:
         if at == self.crash_at:
             self.crash_at = None
             raise Crash
-        if at == self.held_up_at:
+        if at == self.stalled_at:
             raise BackendUnavailable("one of the masters does not answer")
         self.asked.append((len(keyspaces), cursor))
         self.tables.update(keyspaces)
@@ -51,7 +51,7 @@ def few_per_run(monkeypatch) -> int:
 
 
 async def _delete_tables(region: Region, replica: Replica, count: int, entries: int = 3) -> list[Keyspace]:
-    """The keyspaces of tables that are gone, with entries in them."""
+    """Deletes tables with entries in them, and returns their keyspaces."""
     keyspaces = []
     for number in range(count):
         environment = Environment("acme", f"app-{number}", "production")
@@ -63,8 +63,8 @@ async def _delete_tables(region: Region, replica: Replica, count: int, entries: 
     return keyspaces
 
 
-async def _go_on(region: Region, replica: Replica) -> None:
-    """Rounds of one replica until nothing is left to do for it."""
+async def _finish(region: Region, replica: Replica) -> None:
+    """Makes rounds on one replica until it has nothing left to do."""
     for _ in range(4):
         await replica.reclaimer.run()
         region.clock.advance(LAST_WRITE_MS)
@@ -85,67 +85,67 @@ async def test_many_tables_are_purged_in_one_run(region, replica):
 
 
 async def test_tables_deleted_during_a_run_join_the_next_run(region, replica):
-    walk = ScriptedWalk(region, steps=3)
+    run = ScriptedRun(region, steps=3)
     await _delete_tables(region, replica, 2)
     running = asyncio.create_task(replica.reclaimer.run())
-    await walk.begun.wait()
+    await run.begun.wait()
     await _delete_tables(region, replica, 1)
     await running
-    assert walk.asked == [(2, None), (2, "1"), (2, "2"), (1, None), (1, "1"), (1, "2")]
+    assert run.asked == [(2, None), (2, "1"), (2, "2"), (1, None), (1, "1"), (1, "2")]
 
 
 async def test_more_tables_than_a_lease_can_name_take_several_runs(region, replica, few_per_run):
-    walk = ScriptedWalk(region, steps=1)
+    run = ScriptedRun(region, steps=1)
     for number in range(few_per_run + 7):
         name = reclaim_name(f"tbl_{number:032x}")
         assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [few_per_run, 7]
+    assert [tables for tables, _ in run.asked] == [few_per_run, 7]
 
 
 async def test_while_one_replica_reclaims_the_others_read_only_the_lease(region, replica, other):
-    walk = ScriptedWalk(region, steps=3)
+    run = ScriptedRun(region, steps=3)
     await _delete_tables(region, replica, 1)
     await replica.reclaimer.run()
     region.faults.calls.clear()
     await other.reclaimer.run()
     assert region.faults.calls == [("read", "lease/reclaiming")]
     assert other.reclaimer.pending == 0
-    assert len(walk.asked) == 3
+    assert len(run.asked) == 3
 
 
 async def test_one_of_many_replicas_that_start_together_reclaims(region, replica):
-    walk = ScriptedWalk(region, steps=3)
+    run = ScriptedRun(region, steps=3)
     await _delete_tables(region, replica, 5)
     rivals = [region.replica(seed=number) for number in range(8)]
     await asyncio.gather(*(rival.reclaimer.run() for rival in rivals))
-    assert len(walk.asked) == 3
+    assert len(run.asked) == 3
 
 
 async def test_a_replica_that_renews_keeps_the_lease_however_long_its_run_is(region, replica, other):
-    walk = ScriptedWalk(region, steps=40, step_ms=RENEWED_AFTER_MS // 2)
+    run = ScriptedRun(region, steps=40, step_ms=RENEWED_AFTER_MS // 2)
     await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
     while not running.done():
         await other.reclaimer.run()
         await asyncio.sleep(0)
-    assert len(walk.asked) == 40
+    assert len(run.asked) == 40
 
 
 async def test_another_replica_continues_a_run_after_a_crash(region, replica, other):
-    walk = ScriptedWalk(region, steps=10, step_ms=RENEWED_AFTER_MS)
+    run = ScriptedRun(region, steps=10, step_ms=RENEWED_AFTER_MS)
     await _delete_tables(region, replica, 2)
-    walk.crash_at = 6
+    run.crash_at = 6
     with pytest.raises(Crash):
         await replica.reclaimer.run()
     await other.reclaimer.run()
-    assert len(walk.asked) == 6
+    assert len(run.asked) == 6
     region.clock.advance(LEASE_MS)
     await other.reclaimer.run()
-    cursors = [cursor for _, cursor in walk.asked]
+    cursors = [cursor for _, cursor in run.asked]
     assert cursors == [None, *"12345", *"6789"]
     await other.reclaimer.run()
-    assert len(walk.asked) == 10
+    assert len(run.asked) == 10
 
 
 @pytest.mark.parametrize("steps", range(40))
@@ -153,11 +153,11 @@ async def test_wherever_reclaiming_crashes_another_replica_completes_it(region, 
     await _delete_tables(region, replica, 3)
     crashing = region.replica(steps_to_crash=steps)
     with suppress(Crash):
-        await _go_on(region, crashing)
+        await _finish(region, crashing)
     survivor = region.replica()
     await survivor.reclaimer.run()
     region.clock.advance(LEASE_MS)
-    await _go_on(region, survivor)
+    await _finish(region, survivor)
     assert await _nothing_is_left(region)
 
 
@@ -168,38 +168,38 @@ async def test_two_replicas_that_both_believe_to_hold_the_lease_do_no_harm(regio
     await _delete_tables(region, replica, 3, entries=700)
     region.faults.gate.clear()
     stopped = asyncio.create_task(replica.reclaimer.run())
-    while not region.faults.count("read"):  # noqa: ASYNC110 - no event tells
+    while not region.faults.count("read"):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     region.faults.gate.set()
-    while not region.faults.count("purge"):  # noqa: ASYNC110 - no event tells
+    while not region.faults.count("purge"):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     region.faults.gate.clear()
-    while region.faults.count("purge") < 2:  # noqa: ASYNC110 - no event tells
+    while region.faults.count("purge") < 2:  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.001)
     region.faults.gate.set()
     await other.reclaimer.run()
     region.clock.advance(LEASE_MS)
     await asyncio.gather(stopped, other.reclaimer.run())
     await replica.reclaimer.run()
-    await _go_on(region, other)
+    await _finish(region, other)
     assert region.memory.entries.used_bytes == used
     assert await region.record_names("reclaim/") == []
 
 
 async def test_a_replica_that_lost_the_lease_ends_its_run(region, replica, other):
-    walk = ScriptedWalk(region, steps=9, step_ms=RENEWED_AFTER_MS)
+    run = ScriptedRun(region, steps=9, step_ms=RENEWED_AFTER_MS)
     await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
-    await walk.begun.wait()
+    await run.begun.wait()
     await region.memory.records.swap(
         "lease/reclaiming", b"{", (await region.memory.records.read("lease/reclaiming")).version
     )
     await running
-    assert len(walk.asked) < 3
+    assert len(run.asked) < 3
     await other.reclaimer.run()
     region.clock.advance(LEASE_MS)
     await other.reclaimer.run()
-    assert len(walk.asked) >= 9
+    assert len(run.asked) >= 9
 
 
 async def test_a_run_that_failed_continues_in_the_next_round(region, replica):
@@ -213,47 +213,47 @@ async def test_a_run_that_failed_continues_in_the_next_round(region, replica):
 
 
 async def test_tables_deleted_while_a_run_is_stalled_are_purged_where_the_store_answers(region, replica):
-    walk = ScriptedWalk(region, steps=3)
-    walk.held_up_at = 2
+    run = ScriptedRun(region, steps=3)
+    run.stalled_at = 2
     first = await _delete_tables(region, replica, 2)
     await replica.reclaimer.run()
     await replica.reclaimer.run()
-    assert walk.asked == [(2, None), (2, "1")], "what was walked is not walked again"
+    assert run.asked == [(2, None), (2, "1")], "purged masters are not purged again"
     blog = Environment("acme", "blog", "production")
     await replica.register(blog)
     await replica.create("t", blog)
     await replica.directory.remove(blog)
     await replica.reclaimer.run()
-    assert walk.asked[2:] == [(3, None), (3, "1")]
+    assert run.asked[2:] == [(3, None), (3, "1")]
     assert len(await region.record_names("reclaim/")) == len(first) + 1
-    walk.held_up_at = None
+    run.stalled_at = None
     await replica.reclaimer.run()
-    assert walk.asked[4:] == [(3, "2")]
-    await _go_on(region, replica)
+    assert run.asked[4:] == [(3, "2")]
+    await _finish(region, replica)
     assert await region.record_names("reclaim/") == []
 
 
 async def test_all_tables_have_their_turn_while_runs_are_stalled(region, replica, few_per_run):
-    walk = ScriptedWalk(region, steps=2)
-    walk.held_up_at = 1
+    run = ScriptedRun(region, steps=2)
+    run.stalled_at = 1
     for number in range(few_per_run + 7):
         name = reclaim_name(f"tbl_{number:032x}")
         assert await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), None)
     await replica.reclaimer.run()
-    assert [tables for tables, _ in walk.asked] == [few_per_run, few_per_run]
-    assert len(walk.tables) == few_per_run + 7
+    assert [tables for tables, _ in run.asked] == [few_per_run, few_per_run]
+    assert len(run.tables) == few_per_run + 7
 
 
 async def test_an_intent_rewritten_during_a_run_does_not_count_as_purged(region, replica):
-    walk = ScriptedWalk(region, steps=3)
+    run = ScriptedRun(region, steps=3)
     (keyspace,) = await _delete_tables(region, replica, 1)
     running = asyncio.create_task(replica.reclaimer.run())
-    await walk.begun.wait()
+    await run.begun.wait()
     name = reclaim_name(keyspace)
     version = (await region.memory.records.read(name)).version
     await region.memory.records.swap(name, encode(ReclaimRecord(SHOP)), version)
     await running
-    assert len(walk.asked) == 6
+    assert len(run.asked) == 6
 
 
 @pytest.mark.virtual_time
@@ -268,7 +268,7 @@ async def test_a_purge_run_sends_at_most_its_commands_per_second(region, replica
 
 async def test_at_rest_nothing_is_read_for_an_hour(region, replica):
     await _delete_tables(region, replica, 1)
-    await _go_on(region, replica)
+    await _finish(region, replica)
     assert await _nothing_is_left(region)
     assert replica.reclaimer.pause_seconds == HOUR_SECONDS
     assert replica.reclaimer.pending == 0

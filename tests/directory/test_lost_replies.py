@@ -1,4 +1,4 @@
-"""A change whose reply is lost is found out about: the answer is the truth, or says that it is not known."""
+"""The outcome of a change whose reply is lost: the answer is true, or says that it is unknown."""
 
 import asyncio
 import random
@@ -30,13 +30,13 @@ CHANGES = {
 
 
 def _sometimes(fates: dict[int, Fate]):
-    """The fates of the swaps with these numbers, from 0."""
+    """Sets the fates of the swaps with these numbers, from 0."""
     numbers = iter(range(1_000_000))
     return lambda _: fates.get(next(numbers), Fate.DONE)
 
 
 async def _state(region: Region) -> dict[str, object]:
-    """What each app is, without what is random."""
+    """Returns the apps without their random parts."""
     apps = await region.replica().apps()
     return {
         str(app.environment): (app.type, app.active, app.suspended, [table.name for table in app.tables])
@@ -109,7 +109,7 @@ async def test_a_swap_that_the_store_refuses_changes_nothing_and_is_sent_once(re
 
 
 async def test_a_change_is_found_after_others_have_changed_the_app_since(region, replica, other):
-    """Ours is applied without a reply, and before we read again another replica has changed the app."""
+    """The swap is applied without a reply, and another replica changes the app before the next read."""
     read, reads = replica.records.read, []
 
     async def read_after_another_change(name: str):
@@ -164,7 +164,7 @@ async def test_a_removal_that_lost_its_reply_does_not_remove_the_app_that_was_re
 
 @pytest.mark.parametrize("seed", range(30))
 async def test_reported_outcomes_are_true_whatever_messages_are_lost(region, seed):
-    """Replicas create, rotate and delete tables at once, over links that lose requests and replies."""
+    """Replicas create, rotate and delete tables concurrently, over links that lose requests and replies."""
     chance = random.Random(seed)
     first = region.replica()
     await first.directory.register(AppRecord(SHOP, "api", active=False, max_tables=1000))
@@ -173,7 +173,7 @@ async def test_reported_outcomes_are_true_whatever_messages_are_lost(region, see
         return chance.choice([Fate.DONE, Fate.DONE, *FAULTS])
 
     async def use(number: int) -> tuple[str, str | None, bool]:
-        """Name, the newest token if it is known to work, and whether the table is known to be there."""
+        """Returns name, the newest token if known to work, and whether the table is known to exist."""
         replica, name, token = region.replica(seed=chance.random()), f"table_{number}", None
         replica.records.next_fate = fate
         try:
@@ -204,7 +204,7 @@ async def test_reported_outcomes_are_true_whatever_messages_are_lost(region, see
 
 @pytest.mark.parametrize("name", ["create", "rotate", "delete"])
 async def test_side_records_lost_by_a_failover_within_a_change_are_written_again(region, replica, name):
-    """Pointer or intent went to a master that failed, the app's document to the next one."""
+    """Pointer or intent were written to a master that failed, the app's document to the next one."""
     token = await replica.create()
     changing = region.replica()
     swap = changing.records.swap

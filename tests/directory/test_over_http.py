@@ -1,4 +1,4 @@
-"""Tables that are changed while they are used."""
+"""Changes of tables in use, over HTTP."""
 
 from gateway.directory.tokens import new_token
 from tests.support.config import TABLE_TOKEN

@@ -1,4 +1,4 @@
-"""A deleted table is unreachable at once, and its space is given back, crash or not."""
+"""A deleted table is unreachable immediately, and its space is given back despite crashes."""
 
 from contextlib import suppress
 
@@ -100,7 +100,7 @@ async def test_reclaiming_ends_after_the_second_purge(region, replica):
 
 
 async def _settle(region: Region) -> None:
-    """Everything that happens on its own within the next hours."""
+    """Runs the background work of the next hours."""
     replica = region.replica()
     for _ in range(5):
         await replica.reclaimer.run()

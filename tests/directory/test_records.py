@@ -1,4 +1,4 @@
-"""Directory records that this gateway cannot have written are refused as such, never with another fault."""
+"""Records that this gateway cannot have written are corrupt, and cause no other error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The old token is refused at once, or after the overlap that was asked for."""
+"""A rotation ends the old token immediately, or after the given overlap."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""How long a change may go unnoticed. Two replicas share one record store."""
+"""Bounds on the delay of a change without the feed. Two replicas share one record store."""
 
 import asyncio
 

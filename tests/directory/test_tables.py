@@ -1,4 +1,4 @@
-"""Names and number of tables, kept under any concurrency; what makes an app active."""
+"""Rules for names and number of tables under concurrency, and the activation of apps."""
 
 import asyncio
 
@@ -159,7 +159,7 @@ async def test_one_of_many_concurrent_registrations_creates_the_app(region, seed
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_concurrent_changes_of_all_kinds_are_each_applied_or_refused(region, replica, seed):
-    """None is lost, none fails for the others' sake."""
+    """No change is lost, and none fails because of the others."""
     slow = [region.replica(seed=seed * 20 + number) for number in range(8)]
     await replica.create("a")
     outcomes = await asyncio.gather(

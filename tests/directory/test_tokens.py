@@ -1,4 +1,4 @@
-"""Tokens are unguessable, checked without the store, and kept as SHA-256 alone."""
+"""Tokens are unguessable, checked without the store, and stored only as SHA-256."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""Invented tokens cost the store a bounded number of reads, and cost nobody else anything."""
+"""Invented tokens cost the store a bounded number of reads, and other callers nothing."""
 
 import asyncio
 

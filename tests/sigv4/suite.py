@@ -1,4 +1,4 @@
-"""The AWS Signature V4 test suite as it lies in `vectors`: requests, canonical requests, signatures."""
+"""The AWS Signature V4 test suite in `vectors`: requests, canonical requests, signatures."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,12 @@ NOT_HTTP = {
     "get-utf8": "a request target is ASCII",
     "get-vanilla-utf8-query": "a request target is ASCII",
 }
-"""Cases that no HTTP server can meet, and why."""
+"""Cases that no HTTP server can receive, with the reasons."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One request of the suite, with the Authorization that belongs to it."""
+    """One request of the suite and its Authorization."""
 
     name: str
     method: bytes
@@ -36,14 +36,14 @@ class Case:
         return replace(self, **changes)
 
     def verify(self) -> None:
-        """Raises the refusal that the gateway's verifier has for this request."""
+        """Verifies the request; raises the gateway's refusal."""
         headers = Headers([*self.fields, (b"Authorization", self.authorization)])
         claim = examine(self.method, self.target, headers, self.body, rules=RULES, now_seconds=NOW_SECONDS)
         SigningKeys().prove(claim, SECRET)
 
 
 def read_case(name: str) -> Case:
-    """The case whose files are called `name`."""
+    """Reads the case of this name."""
     (path,) = FOLDER.rglob(f"{name}.req")
     head, _, body = path.read_bytes().partition(b"\n\n")
     request_line, *lines = head.split(b"\n")
@@ -61,7 +61,7 @@ def read_case(name: str) -> Case:
 
 
 def read_sent(name: str) -> bytes:
-    """The request with its Authorization as one would send it, in HTTP's own line ends."""
+    """Returns the request with its Authorization as bytes for the wire."""
     (path,) = FOLDER.rglob(f"{name}.sreq")
     head, _, body = path.read_bytes().partition(b"\n\n")
     return head.replace(b"\n", b"\r\n") + b"\r\n\r\n" + body

@@ -1,4 +1,4 @@
-"""Where several faults apply, the first one of a fixed order answers."""
+"""A request with several faults is refused for the first one of a fixed order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The signature covers the body as it was on the wire, and nothing stands in for it."""
+"""The signature covers the body as sent on the wire; no placeholder for its hash is accepted."""
 
 import gzip
 from hashlib import sha256

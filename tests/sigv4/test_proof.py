@@ -1,4 +1,4 @@
-"""Only who has the secret can sign, and a refusal gives nothing away."""
+"""Only a holder of the secret can sign, and a refusal reveals nothing."""
 
 import pytest
 
@@ -66,7 +66,7 @@ async def test_a_mismatch_returns_no_secret_of_the_request(gateway):
     wire = signed(gateway, headers={"X-Free": "free-text"}).but(body=b'{"key": "other"}')
     reply = await wire.send(gateway)
     assert_refused(reply, *MISMATCH)
-    told = reply.body + str(reply.headers).encode()
+    shown = reply.body + str(reply.headers).encode()
     for hidden in (
         TABLE_TOKEN,
         "free-text",
@@ -75,7 +75,7 @@ async def test_a_mismatch_returns_no_secret_of_the_request(gateway):
         "test-secret-access-key",
         "other",
     ):
-        assert hidden.encode() not in told
+        assert hidden.encode() not in shown
 
 
 async def test_no_refusal_returns_the_authorization(gateway):

@@ -1,4 +1,4 @@
-"""The Authorization header's presence and shape."""
+"""Presence and format of the Authorization header."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which headers must be signed, and how SignedHeaders must list them."""
+"""Headers that must be signed, and the format of SignedHeaders."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every case of the AWS test suite that HTTP can carry."""
+"""Every case of the AWS test suite that HTTP can transport."""
 
 import json
 from urllib.parse import quote_from_bytes
@@ -15,7 +15,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 def flipped(text: bytes, at: int = -1) -> bytes:
-    """The text with another letter or digit in one place."""
+    """Replaces one letter or digit of the text."""
     changed = bytearray(text)
     changed[at] = ord("0") if changed[at] != ord("0") else ord("1")
     return bytes(changed)

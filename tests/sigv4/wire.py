@@ -1,4 +1,4 @@
-"""A signed request that can be changed byte by byte after it was signed, and sent as it then is."""
+"""Signed requests that can be changed byte by byte after signing."""
 
 import hmac
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ SECRET = "test-secret-access-key"
 
 @dataclass(frozen=True)
 class Wire:
-    """One POST: the bytes that will be sent."""
+    """One POST as bytes."""
 
     fields: tuple[tuple[bytes, bytes], ...]
     body: bytes = BODY
@@ -41,7 +41,7 @@ class Wire:
         return self.drop(name).add(name, value)
 
     def edit(self, old: str | bytes, new: str | bytes, name: str = "Authorization") -> "Wire":
-        """Replace a part of a field that must be there."""
+        """Replaces a part of an existing field."""
         old, new = (text.encode() if isinstance(text, str) else text for text in (old, new))
         value = self.value(name)
         assert old in value
@@ -74,7 +74,7 @@ def signed(
     token: str | None = TABLE_TOKEN,
     late_seconds: int = 0,
 ) -> Wire:
-    """A put signed by botocore, `late_seconds` ago by the gateway's clock."""
+    """Returns a put signed by botocore, `late_seconds` ago by the gateway's clock."""
     fields = {"Content-Type": "application/json", **(headers or {})}
     if token is not None:
         fields["X-KVS-Authorization"] = f"Bearer {token}"
@@ -84,7 +84,7 @@ def signed(
 
 
 def sign_by_hand(fields: dict[str, str], *, names: str, date: str, body: bytes = BODY) -> Wire:
-    """A put to the plain path, signed step by step, for what no library would sign."""
+    """Returns a put signed step by step, for requests that no library would sign."""
     values = {name.lower(): value for name, value in fields.items()}
     lines = [f"{name}:{values.get(name, '')}" for name in names.split(";")]
     canonical = "\n".join(["POST", "/v1/put", "", *lines, "", names, sha256(body).hexdigest()])
@@ -107,7 +107,7 @@ def sign_by_hand(fields: dict[str, str], *, names: str, date: str, body: bytes =
 
 
 def assert_refused(reply: Reply, code: str, error_type: str, message: str | None = None) -> None:
-    """The whole shape of a refusal by layer 1."""
+    """Asserts the complete form of a refusal by layer 1."""
     assert (reply.status, reply.json["error"]) == (403, code), reply.body
     assert set(reply.json) == {"error", "message"}
     assert reply.headers["x-amzn-ErrorType"] == error_type
