@@ -1,4 +1,4 @@
-"""Commands as a shell runs them: version, check, serve, help, and output that cannot be written."""
+"""Commands in processes and without a gateway: version, check, serve, help, failed output."""
 
 import json
 import os

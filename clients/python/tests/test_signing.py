@@ -1,4 +1,4 @@
-"""The signer equals that of botocore, byte for byte."""
+"""Signatures equal those of botocore, byte for byte."""
 
 import datetime as dt
 import string
