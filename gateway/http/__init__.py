@@ -8,6 +8,7 @@ sending       the sending side of a connection, and its end
 deadline      the one timer of a connection
 handshake     a connection until its TLS handshake is over
 admission     the limiter of connections: who is admitted, who is evicted
+state         the states of a connection, with the one table of transitions between them
 service       the state that all connections of one listener share
 listener      a listening socket: opened, closed to new connections, closed for good
 handover      leaves a port to the replicas that share it

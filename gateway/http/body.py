@@ -9,15 +9,15 @@ from gateway.domain.errors import BadRequest, BodyTooLarge, RequestTimeout
 from gateway.http.messages import Request
 from gateway.http.receiving import BrokenBody
 
-_MOST_PIECES = 64
-_BROKEN = "body: its framing is wrong, or it ended early"
+_MAX_PIECES = 64
+_BROKEN = "body: malformed framing, or it ended before its declared length"
 
 
 def arrived_body(request: Request, max_bytes: int) -> bytes:
-    """A body that is there already. Raises BadRequest or BodyTooLarge."""
+    """Returns a body that has arrived whole. Raises BadRequest or BodyTooLarge."""
     stream = request.body
     if stream is EMPTY_PAYLOAD:
-        _check_declared_length(request, max_bytes)  # the parser shows the largest length of all as no body
+        _check_declared_length(request, max_bytes)  # the parser takes the largest possible length for no body
         return b""
     try:
         body = stream.read_nowait()
@@ -29,27 +29,27 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
 
 
 class BodySlots:
-    """Bodies on their way, at most `most`: where there is no room for another, the slowest is cut (D151).
+    """Slots for bodies on their way, at most `max_bodies` (D151).
 
-    That is the one which has been on its way for longest.
+    When all are taken, the body that has been on its way longest is cut off to make room.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bodies: int) -> None:
+        self._max_bodies = max_bodies
         self._taken: dict[asyncio.Timeout, None] = {}
 
     def take(self, deadline: asyncio.Timeout) -> None:
-        """A body is on its way, until its deadline."""
-        if len(self._taken) >= self._most:
+        """Takes a slot for a body with this deadline."""
+        if len(self._taken) >= self._max_bodies:
             self.cut_slowest()
         self._taken[deadline] = None
 
     def give_back(self, deadline: asyncio.Timeout) -> None:
-        """The body is there, or was given up."""
+        """Gives the slot back: the body has arrived, or was given up."""
         self._taken.pop(deadline, None)
 
     def cut_slowest(self) -> bool:
-        """Let the slowest be late at once; False if there is none."""
+        """Ends the deadline of the oldest body now. Returns False if there is none."""
         for deadline in self._taken:
             del self._taken[deadline]
             if not deadline.expired():
@@ -59,7 +59,7 @@ class BodySlots:
 
 
 async def read_body(request: Request, max_bytes: int, max_seconds: float, slots: BodySlots) -> bytes:
-    """The body as it was sent. A declared length that is too large is refused before a byte is read (D2).
+    """Reads a body. A declared length that is too large is refused before a byte is read (D2).
 
     Raises BadRequest, BodyTooLarge or RequestTimeout.
     """
@@ -88,11 +88,11 @@ def _check_declared_length(request: Request, max_bytes: int) -> None:
 
 
 async def _read_pieces(stream: StreamReader, max_bytes: int) -> bytes:
-    """The pieces stay as they came: a buffer that grows would take twice as much meanwhile."""
+    """Keeps the pieces as they came: a buffer that grows would take twice as much meanwhile."""
     pieces, size = [], 0
     while piece := await stream.readany():
         pieces.append(piece)
-        if len(pieces) == _MOST_PIECES:
+        if len(pieces) == _MAX_PIECES:
             pieces = [b"".join(pieces)]
         size += len(piece)
         if size > max_bytes:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 
 class Deadline:
-    """What a connection waits for has to come in time. One at a time: setting another replaces it.
+    """The one deadline of a connection. Setting another replaces it.
 
-    Most are never reached: a response sets one and the next request clears it. So the timer stays where it is
-    and looks, when it goes off, whether the deadline was moved; only an earlier one needs a new timer.
+    Most deadlines are never reached: a response sets one, and the next request clears it. So the timer is
+    left alone, and checks when it fires whether the deadline has moved. An earlier one needs a new timer.
     """
 
     __slots__ = ("_at", "_late", "_loop", "_timer", "_timer_at")
@@ -20,7 +20,7 @@ class Deadline:
         self._at = self._timer_at = 0.0
 
     def set(self, seconds: float, late: Callable[[], object]) -> None:
-        """Call `late` in so many seconds."""
+        """Sets the deadline: `late` is called after so many seconds."""
         self._late = late
         self._at = self._loop.time() + seconds
         if self._timer is None:
@@ -30,11 +30,11 @@ class Deadline:
             self._start()
 
     def clear(self) -> None:
-        """It came in time."""
+        """Clears the deadline."""
         self._late = None
 
     def close(self) -> None:
-        """There will be no other."""
+        """Clears the deadline and cancels the timer, for good."""
         self._late = None
         if self._timer is not None:
             self._timer.cancel()
@@ -42,9 +42,9 @@ class Deadline:
 
     def _start(self) -> None:
         self._timer_at = self._at
-        self._timer = self._loop.call_at(self._at, self._look)
+        self._timer = self._loop.call_at(self._at, self._fire)
 
-    def _look(self) -> None:
+    def _fire(self) -> None:
         self._timer = None
         late = self._late
         if late is None:

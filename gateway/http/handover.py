@@ -1,8 +1,8 @@
-"""Leaving a port to the replicas that share it.
+"""Hands a shared port over to the other replicas.
 
-The kernel spreads new connections over everyone who listens on a port, and resets those whose handshake is
-under way when one of them closes. A filter in front of the leaving socket drops what would begin a handshake:
-the client's kernel repeats it after a second, and a replica that still listens takes it (D129).
+The kernel spreads new connections over all sockets that listen on a port, and resets those whose handshake is
+under way when one of the sockets closes. A filter on the leaving socket drops packets that begin a handshake:
+the client's kernel repeats them after a second, and a replica that still listens answers (D129).
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 log = logging.getLogger("kvs.edge")
 
 _HANDSHAKE_SECONDS = 0.1
-"""How long a handshake that has begun may still take; well below the second after which clients repeat."""
+"""Time for handshakes that have begun; well below the second after which clients repeat."""
 
 _SO_ATTACH_FILTER = 26
 _FLAGS_OFFSET, _SYN, _SYN_OR_ACK = 13, 0x02, 0x12
@@ -30,15 +30,18 @@ _PROGRAM = (
 
 
 async def leave_port(sockets: Sequence[socket.socket]) -> None:
-    """From now on no handshake begins; returns when those that have begun are over."""
+    """Lets no further handshake begin, and returns once those that have begun are over."""
     if sys.platform != "linux":  # no such filters
         return
     try:
         for listening in sockets:
             _drop_attempts(listening)
-    except OSError as error:  # some sandboxes have no filters; what is in flight must end well all the same
+    except OSError as error:  # some sandboxes have no filters; the drain goes ahead without
         fields = {"reason": error.strerror}
-        log.warning("connections that begin right now may be reset", extra={"fields": fields})
+        log.warning(
+            "cannot filter new connections while leaving the port: some may be reset",
+            extra={"fields": fields},
+        )
     await asyncio.sleep(_HANDSHAKE_SECONDS)
 
 

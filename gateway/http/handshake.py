@@ -1,4 +1,4 @@
-"""A connection before its TLS handshake is over. It has a place like any other, and can lose it (D167)."""
+"""A connection until its TLS handshake is over. It is limited and evicted like any other (D167)."""
 
 import asyncio
 import ssl
@@ -13,11 +13,11 @@ from gateway.http.state import NEW
 
 
 class Handshake(asyncio.Protocol):
-    """Takes a place, shakes hands, and gives way to a `Connection`, which takes a place of its own.
+    """Is admitted, shakes hands, and makes way for a `Connection`, which is admitted on its own.
 
-    Two things may come too early, and are kept for whom they are meant for: the beginning of the handshake,
-    because uvloop reads as soon as there is a connection, even if it is told to pause; and a request right
-    behind the handshake, before the loop wakes who waits for that.
+    Two kinds of bytes may come too early, and are kept: the beginning of the handshake, because uvloop reads
+    as soon as there is a connection, even if reading is paused; and a request right behind the handshake,
+    before the loop wakes the task that waits for the handshake.
     """
 
     state = NEW
@@ -65,14 +65,14 @@ class Handshake(asyncio.Protocol):
         (self._of_requests if self._is_begun else self._of_handshake).append(data)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Before the handshake began."""
+        """Leaves: the connection was lost before the handshake began."""
         self._service.limiter.leave(self)
 
     async def _serve(self) -> None:
         secured: asyncio.Transport | None = None
         try:
             if not self._transport.is_closing():
-                with suppress(OSError):  # SSLError, and what a client that is late is cut off with, are such
+                with suppress(OSError):  # includes SSLError, and the timeout of a late client
                     secured = await self._shake_hands()
         finally:
             self._service.limiter.leave(self)
@@ -86,10 +86,10 @@ class Handshake(asyncio.Protocol):
             connection.data_received(data)
 
     async def _shake_hands(self) -> asyncio.Transport | None:
-        """The transport on top of TLS; None if the connection was lost. Raises OSError.
+        """Returns the transport on top of TLS; None if the connection was lost. Raises OSError.
 
-        `start_tls` first schedules that its protocol gets the transport and that reading resumes. What is
-        scheduled behind these two, here, comes before anything else is read.
+        `start_tls` first schedules two steps: its protocol gets the transport, and reading resumes. A step
+        that is scheduled behind these two, here, runs before anything else is read.
         """
         loop = asyncio.get_running_loop()
         handshake = loop.create_task(
@@ -101,7 +101,7 @@ class Handshake(asyncio.Protocol):
                 ssl_handshake_timeout=self._service.settings.head_seconds,
             )
         )
-        await asyncio.sleep(0)  # `start_tls` has begun: what comes now comes to its protocol
+        await asyncio.sleep(0)  # `start_tls` has begun: bytes now go to its protocol
         self._is_begun = True
         await asyncio.sleep(0)  # its protocol has the transport
         protocol = cast(asyncio.BufferedProtocol, self._transport.get_protocol())

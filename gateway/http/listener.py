@@ -22,7 +22,7 @@ _LATE_HEAD_SECONDS = 1.0
 
 
 class Listener:
-    """One listening socket and its connections. `certificate` is None where there is no TLS."""
+    """One listening socket and its connections. `certificate` is None without TLS."""
 
     def __init__(
         self,
@@ -39,21 +39,24 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where it is reached; the port is the real one where 0 was configured."""
+        """Base URL; if port 0 was configured, with the port that was given."""
         scheme = "http" if self.certificate is None else "https"
         host, port = self._sockets.sockets[0].getsockname()[:2]
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     @property
     def connection_count(self) -> int:
-        """How many connections are open."""
+        """Number of open connections."""
         return len(self._service.connections)
 
     async def stop_listening(self, ends_at: float) -> None:
-        """No new connections. Idle ones are closed; requests on their way may arrive for a moment.
+        """Stops accepting. Closes kept connections; requests on their way may arrive for a moment.
 
-        Connections that wait to be accepted are taken: the kernel would reset them. Where replicas share the
-        port, handshakes that have begun may end first, and new ones are left to the others.
+        The order loses no request. The sockets are duplicated first, because closing the server closes its
+        own. If replicas share the port, handshakes that have begun end, and new ones go to the others. Then
+        the backlog is accepted: the kernel would reset those connections. A kept connection may be closed
+        without a word, because a client must be ready for that between two requests; one that is new or has
+        sent a part of a head is given `_LATE_HEAD_SECONDS`, within the drain.
         """
         sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in self._sockets.sockets]
         if self._shares_port:
@@ -68,7 +71,11 @@ class Listener:
         await _until(lambda: not self._service.awaits_heads, min(moment_ends_at, ends_at))
 
     async def close(self) -> None:
-        """Let what is being written leave, then close every connection."""
+        """Closes every connection, once its last bytes have left or `_FLUSH_SECONDS` are over.
+
+        Each wait is bounded, so a client that does not read holds up no shutdown. Tasks of lost connections
+        are cancelled last: they serve requests whose clients are gone.
+        """
         self._sockets.close()
         connections = list(self._service.connections)
         for connection in connections:
@@ -93,7 +100,7 @@ class Listener:
 async def open_listener(
     where: Listening, service: Service, certificate: ShownCertificate | None = None
 ) -> Listener:
-    """Listen. A TLS handshake has as long as a request's head. Raises OSError."""
+    """Opens a listener. A TLS handshake has as much time as a request's head. Raises OSError."""
     reuse_port = isinstance(where, DataListener) and where.reuse_port
     sockets = await asyncio.get_running_loop().create_server(
         _protocol(service, certificate),
@@ -106,16 +113,16 @@ async def open_listener(
 
 
 def _protocol(service: Service, certificate: ShownCertificate | None) -> Callable[[], asyncio.Protocol]:
-    """Makes what serves a connection."""
+    """Returns the factory of protocols for new connections."""
     if certificate is None:
         return partial(Connection, service)
     return partial(Handshake, service, certificate.context)
 
 
 def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
-    """Close a listening socket; returns the connections that nobody has accepted yet.
+    """Closes a listening socket, and returns the connections in its backlog.
 
-    No more than its queue holds: new clients refill it meanwhile.
+    At most as many as the backlog holds: new clients refill it meanwhile.
     """
     waiting: list[socket.socket] = []
     with listening, suppress(OSError):
@@ -126,7 +133,7 @@ def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
 
 
 async def _until(condition: Callable[[], bool], ends_at: float) -> bool:
-    """Wait for a condition; False if it did not come true in time."""
+    """Waits for a condition. Returns False if it did not become true in time."""
     loop = asyncio.get_running_loop()
     while not condition():
         if loop.time() >= ends_at:

@@ -1,4 +1,4 @@
-"""Requests and responses as values: a request as the parser gave it, a response before it is on the wire."""
+"""Requests and responses as values, and the bytes of a response."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers
 
 _WITHOUT_CONTENT = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-"""A length of 0 would be that of the response that is not sent again (RFC 9110, section 8.6)."""
+"""Statuses without Content-Length: 0 would be the length of the resource (RFC 9110, section 8.6)."""
 
 _REQUEST_ID = b"x-request-id"
 _LARGE_BYTES = 262_144
@@ -25,9 +25,9 @@ _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
 class Request:
-    """One request. `target` is the bytes on the wire, `body` the stream of its body, `task` serves it.
+    """One request. `target` is the bytes on the wire, `body` the stream of its body; `task` serves it.
 
-    `id` is the client's own if that is 1 to 128 visible ASCII characters, else a new one. `invite` asks the
+    `id` is the client's own if it has 1 to 128 visible ASCII characters, else a new one. `invite` asks the
     client for its body (`100 Continue`).
     """
 
@@ -65,12 +65,12 @@ class Request:
 
     @property
     def path(self) -> bytes:
-        """The target without its query."""
+        """Target without its query."""
         return self.target.partition(b"?")[0]
 
     @property
     def awaits_invitation(self) -> bool:
-        """Whether the client sends its body only when it is asked to (RFC 9110, section 10.1.1)."""
+        """Tests whether the client sends its body only if asked to (RFC 9110, section 10.1.1)."""
         expectation = self.headers.get(b"expect")
         return (
             expectation is not None
@@ -80,10 +80,10 @@ class Request:
 
 
 class Response(Struct, frozen=True, gc=False):
-    """An answer and what goes with it on its connection.
+    """An answer, and its effect on the connection.
 
     `closes` ends the connection; then `on_read` is called if the client has read the response
-    (`Sender.was_read` says how that is known).
+    (`Sender.was_acknowledged` explains how that is known).
     """
 
     answer: Answer
@@ -95,12 +95,12 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def is_servable(head: RawRequestMessage) -> bool:
-    """Whether it is HTTP/1.0 or 1.1 with a target; the parser passes `HTTP/2.0` and an empty CONNECT."""
+    """Tests for HTTP/1.0 or 1.1 with a target; the parser passes `HTTP/2.0` and an empty CONNECT."""
     return head.version in (HttpVersion11, HttpVersion10) and head.path is not None
 
 
 def _new_request_id() -> str:
-    """An id of 24 hex digits; it has to be rare, not secret."""
+    """Returns 24 hex digits; an id must be rare, not secret."""
     return getrandbits(96).to_bytes(12).hex()
 
 
@@ -114,10 +114,10 @@ def _request_id_of(headers: Headers) -> str:
 def encode_response(
     request: Request, answer: Answer, now_seconds: int, *, keep_alive: bool
 ) -> tuple[bytes, bytes]:
-    """The response to a request on the wire, which has no body where HEAD asked.
+    """Encodes the response to a request, without its body for HEAD.
 
-    In one piece and an empty one; a large body, of a scrape, is a piece of its own, because a copy of
-    megabytes holds the loop for milliseconds.
+    The second piece is empty unless the body is large, like that of a scrape: a copy of megabytes blocks the
+    event loop for milliseconds.
     """
     body = answer.body if request.method != "HEAD" else b""
     head = _head(answer, request.id, now_seconds, keep_alive=keep_alive)
@@ -125,7 +125,7 @@ def encode_response(
 
 
 def encode_refusal(refusal: Refusal, now_seconds: int) -> bytes:
-    """The response to what is no request, or cannot be served; it ends the connection."""
+    """Encodes the response to input that is not a request, or cannot be served; it ends the connection."""
     answer = refuse(refusal)
     return _head(answer, _new_request_id(), now_seconds, keep_alive=False) + answer.body
 
@@ -144,7 +144,7 @@ def _http_date(now_seconds: int) -> str:
 
 @lru_cache(1024)
 def _start(status: int, content_type: str, content_length: int, now_seconds: int) -> str:
-    """What many responses of one second begin with."""
+    """Returns the first lines, which many responses of one second share."""
     content = f"Content-Type: {content_type}\r\nContent-Length: {content_length}\r\n"
     return (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"

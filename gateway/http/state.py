@@ -12,15 +12,15 @@ whatever the input. Once the input is LAST or later and no message is queued, th
 closes the connection. And RECEIVING means that the body of the request being served has not ended: an end of
 the input ends that body, too (the reader of the body learns that it is broken).
 
-The way of a request, from left to right, and the end of a connection:
+The ordinary way is NEW, SERVING, KEPT, SERVING, and so on, with RECEIVING while a body is on the way, UNREAD
+while a response waits for its reader, and HEAD once the next head has begun. The end is CLOSING, then CLOSED.
+LINGERING comes before it if the client may still be sending, and REFUSED is the same for a connection that
+never sent a request. An end that loses bytes is BROKEN.
 
-    NEW ──────┐         ┌─ RECEIVING ─┐                  ┌── KEPT ── HEAD ──┐
-              ├─ SERVING ─────────────┴── (UNREAD) ──────┤                  └─ SERVING …
-    HEAD ─────┘                                          └── LINGERING ── CLOSING ── CLOSED
-    NEW, HEAD, KEPT ── REFUSED ── CLOSING
+A client that sends on without reading stays UNREAD: else each further byte would save it from eviction.
 
-Where a connection may wait for its client, the limiter of connections may evict it. The group in which it
-waits is derived from its state (`gateway.http.admission`), so no other part keeps account of that.
+While a connection waits for its client, the limiter of connections may evict it. The group in which it waits
+follows from its state (`gateway.http.admission`); nothing else records it.
 """
 
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""What JSON is, told by the standard library: an independent judge of bodies."""
+"""JSON by the standard library: an independent judge of bodies."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 def judge(
     operation: Operation, body: bytes, headers: Headers = JSON_HEADERS
 ) -> tuple[TableOperation | None, str | None]:
-    """The request in the body, or the code of its refusal."""
+    """Returns the request in the body, or the code of its refusal."""
     notes = ResponseNotes()
     try:
         return parse(Call(operation, b"/", headers, body, ""), LIMITS, notes), None
@@ -35,23 +35,23 @@ def judge(
 
 
 def check_detail(refusal: Refusal, *hidden: bytes) -> None:
-    """Every refusal explains itself, in visible ASCII, at most 256 characters, without what is `hidden`."""
+    """Checks the detail of a refusal: visible ASCII, at most 256 characters, nothing that is `hidden`."""
     check_text(dict(refuse(refusal).fields)["x-kvs-error-detail"], *hidden)
 
 
 def secrets_in(sent: bytes) -> list[bytes]:
-    """What is long enough to be a secret: a token, a key of AWS, a signature, a value."""
+    """Finds strings that are long enough to be a secret: a token, a key of AWS, a signature, a value."""
     return _SECRETS.findall(sent)
 
 
 def check_text(told: str, *hidden: bytes) -> None:
-    """What explains is visible ASCII, at most 256 characters, without what is `hidden`."""
+    """Checks an explanation: visible ASCII, at most 256 characters, nothing that is `hidden`."""
     assert re.fullmatch("[ -~]{1,256}", told), told
     assert not any(each in told.encode() for each in hidden)
 
 
 def assert_agreement(operation: Operation, body: bytes, *, max_depth: int | None = None) -> None:
-    """The body is judged as here; if it may be nested deeper than `max_depth`, each has its own bound."""
+    """Checks that the gateway judges the body as this module; bodies beyond `max_depth` are exempt."""
     request, code = judge(operation, body)
     if max_depth is not None and body.count(b"[") + body.count(b"{") > max_depth:
         return
@@ -71,7 +71,7 @@ class Number:
 
 
 def strict_object(body: bytes) -> dict[str, Any] | None:
-    """The object in a body, or None if the body is not one JSON object in UTF-8."""
+    """Returns the object in a body, or None if the body is not one JSON object in UTF-8."""
     try:
         decoded = json.loads(body.decode(), parse_constant=_refuse, parse_int=Number, parse_float=Number)
     except (ValueError, RecursionError):
@@ -80,7 +80,7 @@ def strict_object(body: bytes) -> dict[str, Any] | None:
 
 
 def refusal_of(operation: str, body: bytes, length_of_value: int) -> str | None:
-    """The code that a body deserves, or None if it is good. The length is that of the value as sent."""
+    """Returns the code that a body deserves, or None. The length is that of the value as sent."""
     decoded = strict_object(body)
     if decoded is None:
         return "invalid_json"

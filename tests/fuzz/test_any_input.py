@@ -1,4 +1,4 @@
-"""Any bytes, and kept inputs with some of their bytes replaced: refused as they should be, or right."""
+"""Any bytes, and kept inputs with some bytes replaced: refused correctly, or accepted correctly."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Every input that is kept in the corpora: refused as it should be, or right, and judged without delay."""
+"""Every input in the corpora: refused or accepted correctly, and judged without delay."""
 
 import time
 
@@ -22,8 +22,8 @@ def test_a_kept_input_keeps_the_promises(target, file):
     note(tried=1)
 
 
-def test_kept_requests_reach_what_they_are_for():
-    """A target whose requests nobody took for any would find nothing."""
+def test_kept_requests_reach_their_handlers():
+    """A target whose inputs never become requests would find nothing."""
     for target, file in INPUTS:
         if target.endswith(("_request", "web_token")):
             TARGETS[target](file.read_bytes())

@@ -10,11 +10,13 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(config, item):
-    """Where clocks hurry there is one loop; and one is enough where the gateway runs in its own process."""
+    """Returns both loops; one is enough with a virtual clock, or if the gateway is a process of its own."""
     if item.get_closest_marker("virtual_time"):
         return {"asyncio": VirtualTimeLoop}
     if getattr(item.module, "GATEWAY_IS_A_PROCESS", False):
         return {"asyncio": asyncio.new_event_loop}
+    if getattr(item.module, "LOOP_MAKES_NO_DIFFERENCE", False):  # log lines, and input of the parser
+        return {"uvloop": uvloop.new_event_loop}
     return {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
 
 

@@ -1,4 +1,4 @@
-"""Requests that are spoilt in ways that have broken servers: the same for the same seed."""
+"""Mutations of requests that have broken servers; the same for the same seed."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ MUTATIONS: Sequence[Mutation] = (
 
 
 def mutated(calls: Sequence[bytes], seed: int) -> bytes:
-    """One of `calls`, spoilt one to three times."""
+    """Returns one of `calls`, mutated one to three times."""
     chance = random.Random(seed)
     call = chance.choice(calls)
     for _ in range(chance.randint(1, 3)):

@@ -13,6 +13,8 @@ from tests.credentials.sessions import issue, signer_of
 from tests.support.config import ROLE, TABLE_TOKEN
 from tests.support.gateway import run_gateway
 
+LOOP_MAKES_NO_DIFFERENCE = True
+
 
 @pytest.fixture
 async def logged(caplog):
@@ -92,7 +94,7 @@ async def test_a_stated_access_key_id_is_shown_whole(logged, stated):
 @pytest.mark.parametrize(
     "stated", ["A" * 129, "A" * 5000, "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY", "kvs_0aB", 'A"level":"x']
 )
-async def test_what_does_not_look_like_an_access_key_id_is_not_logged(logged, stated):
+async def test_a_malformed_access_key_id_is_not_logged(logged, stated):
     gateway, lines = logged
     await gateway.get("k", signer=gateway.signer.but(access_key_id=stated))
     (line,) = lines()
@@ -114,9 +116,7 @@ async def test_a_served_request_names_nobody(logged):
     assert not lines()[0].keys() & {"role", "access_key_id", "peer"}
 
 
-async def test_refused_callers_are_a_bounded_number_of_lines_where_access_is_zero(
-    caplog, gateway, monkeypatch
-):
+async def test_refused_callers_are_a_bounded_number_of_lines_if_access_is_zero(caplog, gateway, monkeypatch):
     now_seconds = 7.0
     monkeypatch.setattr(gateway.app.data.handler._access_log._throttle, "_now_seconds", lambda: now_seconds)
     for _ in range(LINES_PER_SECOND):
@@ -130,7 +130,7 @@ async def test_refused_callers_are_a_bounded_number_of_lines_where_access_is_zer
     assert len([record for record in caplog.records if record.name == "kvs.access"]) == LINES_PER_SECOND + 1
 
 
-async def test_nothing_is_logged_where_access_is_zero(caplog, gateway):
+async def test_nothing_is_logged_if_access_is_zero(caplog, gateway):
     caplog.set_level(logging.INFO)
     await gateway.put("k", 1)
     assert not [record for record in caplog.records if record.name == "kvs.access"]

@@ -1,4 +1,4 @@
-"""What is scarce: who uses up most of it loses it first, and who is served never loses it."""
+"""Eviction: the largest group of waiting connections gives way, and a connection being served never does."""
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
@@ -26,7 +26,7 @@ async def is_served(gateway, reader, writer) -> bool:
 
 
 async def has_lost(reader) -> bool:
-    """Whether the server closes without a word; the test would wait for ever if it does not."""
+    """Tests whether the server closes without a response; the test would wait for ever if it does not."""
     try:
         return await reader.read() == b""
     except ConnectionResetError:
@@ -35,7 +35,7 @@ async def has_lost(reader) -> bool:
 
 @asynccontextmanager
 async def serving(gateway, pairs):
-    """A call on each of these connections waits for the store."""
+    """Makes a call on each of these connections wait for the store."""
     before = gateway.faults.count("charge")
     gateway.faults.gate.clear()
     for _, writer in pairs:
@@ -48,7 +48,7 @@ async def serving(gateway, pairs):
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/get HT"], ids=["silence", "half a head"])
-async def test_who_has_waited_longest_without_a_request_makes_room(begun):
+async def test_the_connection_that_has_waited_longest_without_a_request_is_evicted(begun):
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as (first, second, third):
         first[1].write(begun)
         async with connections(gateway, 1) as [fourth]:
@@ -57,7 +57,7 @@ async def test_who_has_waited_longest_without_a_request_makes_room(begun):
                 assert await is_served(gateway, *pair)
 
 
-async def test_of_kept_connections_the_longest_unused_makes_room():
+async def test_the_kept_connection_that_is_unused_longest_is_evicted():
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as (first, second, third):
         for pair in (first, second, third, first):
             assert await is_served(gateway, *pair)
@@ -67,7 +67,7 @@ async def test_of_kept_connections_the_longest_unused_makes_room():
                 assert await is_served(gateway, *pair)
 
 
-async def test_a_flood_of_silent_connections_drives_out_its_own():
+async def test_a_flood_of_silent_connections_evicts_only_its_own():
     async with capped(max_connections=10) as gateway, connections(gateway, 4) as kept:
         for pair in kept:
             assert await is_served(gateway, *pair)
@@ -76,7 +76,7 @@ async def test_a_flood_of_silent_connections_drives_out_its_own():
                 assert await is_served(gateway, *pair)
 
 
-async def test_connections_that_are_kept_without_a_use_make_room_for_all_who_come_at_once():
+async def test_idle_kept_connections_are_evicted_for_a_burst_of_new_ones():
     async with capped(max_connections=20) as gateway, connections(gateway, 20) as idle:
         for reader, writer in idle:
             writer.write(NOWHERE)
@@ -85,7 +85,7 @@ async def test_connections_that_are_kept_without_a_use_make_room_for_all_who_com
             assert all(await asyncio.gather(*(is_served(gateway, *pair) for pair in good)))
 
 
-async def test_where_all_are_served_the_next_is_refused_at_once():
+async def test_a_new_connection_is_refused_immediately_if_all_others_are_being_served():
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as pairs:
         async with serving(gateway, pairs):
             async with connections(gateway, 1) as [(reader, _)]:
@@ -97,7 +97,7 @@ async def test_where_all_are_served_the_next_is_refused_at_once():
             assert (await read_reply(reader)).status == 200
 
 
-async def test_where_bodies_on_their_way_take_all_places_the_slowest_makes_room():
+async def test_the_slowest_body_is_evicted_if_bodies_fill_the_listener():
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as slow:
         for number, (_, writer) in enumerate(slow):
             writer.write(NO_BODY)
@@ -109,7 +109,7 @@ async def test_where_bodies_on_their_way_take_all_places_the_slowest_makes_room(
 
 
 @pytest.mark.parametrize("pieces", [2, 5])
-async def test_a_request_whose_body_has_come_is_served_whoever_comes(pieces):
+async def test_a_request_whose_body_has_arrived_is_never_evicted(pieces):
     body = b'{"key":"k","value":"' + b"x" * 5000 + b'"}'
     async with capped(max_connections=1) as gateway, connections(gateway, 1) as [(reader, writer)]:
         call = signed_call(gateway, "put", body, extra=())
@@ -128,7 +128,7 @@ async def test_a_request_whose_body_has_come_is_served_whoever_comes(pieces):
 
 
 @pytest.mark.parametrize("listener", ["ops", "control"])
-async def test_the_other_listeners_make_room_as_well(listener):
+async def test_the_other_listeners_evict_as_well(listener):
     async with (
         capped(max_connections=3) as gateway,
         connections(gateway, 3, listener) as pairs,
@@ -139,14 +139,14 @@ async def test_the_other_listeners_make_room_as_well(listener):
         assert (await read_reply(reader)).status in (401, 404)
 
 
-async def test_who_lost_a_place_is_counted():
+async def test_evicted_connections_are_counted():
     async with capped(max_connections=1) as gateway, connections(gateway, 5):
         await until(lambda: gateway.app.data.service.limiter.evicted == 4)
         assert (await gateway.metrics())["kvs_connections_displaced_total"] == 4
         assert (await gateway.metrics())["kvs_connections"] == 1
 
 
-async def test_refused_connections_of_one_address_drive_nobody_out():
+async def test_connections_refused_for_their_address_evict_nobody():
     async with (
         capped(max_connections=3, max_connections_per_address=2) as gateway,
         connections(gateway, 2) as pairs,
@@ -157,7 +157,7 @@ async def test_refused_connections_of_one_address_drive_nobody_out():
         assert gateway.app.data.service.limiter.evicted == 0
 
 
-async def test_an_address_that_holds_all_it_may_is_refused_more_and_nobody_makes_room_for_it():
+async def test_an_address_at_its_limit_is_refused_and_nobody_is_evicted_for_it():
     async with capped(max_connections_per_address=2) as gateway, connections(gateway, 2) as pairs:
         for _ in range(3):
             async with connections(gateway, 1) as [(reader, _)]:
@@ -190,7 +190,7 @@ class Member:
         ("", "10.0.0.1", False),
     ],
 )
-def test_of_ipv6_an_address_is_the_network_that_one_client_has(first, second, is_one):
+def test_an_ipv6_client_is_its_network_of_64_bits(first, second, is_one):
     limiter = ConnectionLimiter(10, 1)
     assert limiter.admit(Member(first))
     assert limiter.admit(Member(second)) is not is_one
@@ -211,7 +211,7 @@ def test_nothing_is_kept_of_an_address_that_has_left():
     ]
 
 
-async def test_where_slots_for_bodies_are_full_the_slowest_is_cut_and_the_next_is_served():
+async def test_the_slowest_body_is_cut_off_if_all_slots_are_taken():
     async with capped(max_in_flight=2) as gateway, connections(gateway, 4) as (first, second, *good):
         for number, (_, writer) in enumerate((first, second)):
             writer.write(NO_BODY)
@@ -227,7 +227,7 @@ async def test_where_slots_for_bodies_are_full_the_slowest_is_cut_and_the_next_i
         assert len(gateway.app.data.handler.bodies._taken) == 1
 
 
-async def test_slots_of_bodies_are_given_back_however_they_end():
+async def test_the_slot_of_a_body_is_given_back_however_the_body_ends():
     async with capped(max_in_flight=2, body_seconds=0.05) as gateway:
         for data in (
             NO_BODY,
@@ -244,7 +244,7 @@ async def test_slots_of_bodies_are_given_back_however_they_end():
 @pytest.mark.parametrize(
     "last", [b"X\r\n\r\n", head("/v1/put", [("Host", "x"), ("Content-Length", 10**9)])], ids=["400", "413"]
 )
-async def test_who_was_answered_for_the_last_time_and_stays_makes_room(last):
+async def test_a_client_that_stays_after_its_last_response_is_evicted(last):
     async with capped(max_connections=3) as gateway, connections(gateway, 3) as pairs:
         for reader, writer in pairs:
             writer.write(last)
@@ -254,7 +254,7 @@ async def test_who_was_answered_for_the_last_time_and_stays_makes_room(last):
                 assert await is_served(gateway, *pair)
 
 
-async def test_who_does_not_read_makes_room():
+async def test_a_client_that_does_not_read_is_evicted():
     async with capped(max_connections=1, write_seconds=60) as gateway:
         loop, client = asyncio.get_running_loop(), unread_socket(gateway)
         with client:

@@ -1,4 +1,4 @@
-"""Caps on connections and on calls in flight, and clients that are slow on purpose."""
+"""Limits on connections and on calls in flight, and clients that are slow on purpose."""
 
 import asyncio
 import socket
@@ -45,7 +45,7 @@ async def test_full_data_connections_leave_the_ops_listener_free():
 
 @asynccontextmanager
 async def held_calls(gateway, count: int):
-    """So many calls that wait for the store."""
+    """Holds so many calls that wait for the store."""
     gateway.faults.gate.clear()
     calls = [asyncio.create_task(gateway.get("k")) for _ in range(count)]
     await until(lambda: gateway.faults.count("charge") == count)
@@ -56,7 +56,7 @@ async def held_calls(gateway, count: int):
         await asyncio.gather(*calls)
 
 
-async def test_a_call_beyond_the_cap_in_flight_is_refused_at_once():
+async def test_a_call_beyond_the_limit_in_flight_is_refused_immediately():
     async with run_gateway({"edge": {"max_in_flight": 4}}) as gateway, held_calls(gateway, 4):
         watch = Stopwatch()
         reply = await gateway.get("k")
@@ -118,7 +118,7 @@ def data_transports(gateway):
 
 @pytest.fixture
 async def big_values():
-    """A gateway with a value of 60 KiB and a short deadline for what is not read."""
+    """A gateway with a value of 60 KiB and a short deadline for unread responses."""
     changes = {
         "edge": {"write_seconds": 0.2, "head_seconds": 30, "idle_seconds": 0.3},
         "rate_limit": {"requests_per_minute": 10_000},

@@ -21,14 +21,14 @@ def edge(**deadlines):
 
 
 class Took(NamedTuple):
-    """Seconds on the clock, and without those that this process waited for a processor."""
+    """Seconds on the clock, and the same without those that this process waited for a processor."""
 
     passed: float
     on_a_free_machine: float
 
 
 async def last_words(reader):
-    """What still comes until the server closes, and how long that took."""
+    """Reads until the server closes; returns the replies and the time it took."""
     began, watch = perf_counter(), Stopwatch()
     async with asyncio.timeout(PATIENCE_SECONDS):
         replies = parse_replies(await reader.read())
@@ -89,7 +89,7 @@ async def test_the_deadline_of_a_head_does_not_touch_the_call_that_follows_it():
         writer.close()
 
 
-async def test_a_kept_connection_that_is_silent_is_closed_without_a_word():
+async def test_a_silent_kept_connection_is_closed_without_a_response():
     async with edge(idle_seconds=SHORT) as gateway:
         call = signed_call(gateway, "get", BODY, extra=())
         reader, writer = await gateway.connect()
@@ -175,7 +175,7 @@ async def test_a_client_that_goes_away_inside_its_body_leaves_nothing_behind(cap
 
 
 async def drip(writer, data: bytes) -> None:
-    """Send byte by byte, each long before any deadline."""
+    """Sends byte by byte, each long before any deadline."""
     for byte in data:
         writer.write(bytes([byte]))
         await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Design, HTTP edge: what ends no head and brings no body forward is bounded, wherever it comes."""
+"""Bytes that complete no head and bring no body forward are bounded."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ assert len(LINES) > 5 * MAX_FRAMING_BYTES
 
 
 async def answers_to(gateway, *pieces: bytes):
-    """What is answered to pieces that arrive one by one, until the connection is closed."""
+    """Returns the replies to pieces that arrive one by one, until the connection is closed."""
     reader, writer = await gateway.connect()
     received = asyncio.create_task(reader.read())
     for piece in pieces:
@@ -87,8 +87,8 @@ async def test_a_head_without_end_behind_a_call_in_flight_ends_the_connection_af
     assert [reply.status for reply in await answers] == [200]
 
 
-async def test_calls_behind_one_in_flight_are_not_taken_in_without_end(gateway):
-    """The one in flight has sent its body late: the parser counts its place in the queue differently."""
+async def test_calls_behind_one_in_flight_are_read_ahead_within_a_bound(gateway):
+    """Its body came late, so the parser counts it among the queued messages for longer."""
     gateway.faults.gate.clear()
     _, writer = await gateway.connect()
     call = signed_call(gateway, "get", BODY, extra=())
@@ -106,7 +106,7 @@ async def test_calls_behind_one_in_flight_are_not_taken_in_without_end(gateway):
 
 @pytest.mark.parametrize("chunks", [4096, 4097, 4098])
 @pytest.mark.parametrize("is_whole", [True, False])
-async def test_how_many_chunks_a_body_has_does_not_touch_the_request_behind_it(gateway, chunks, is_whole):
+async def test_the_request_behind_a_body_of_any_number_of_chunks_is_served(gateway, chunks, is_whole):
     """Beyond 4,096 chunks aiohttp's stream asks for a pause, even at the end of the last one."""
     body = b'{"key":"k","value":"' + b"x" * (chunks - 22) + b'"}'
     fields_of = [*signed_fields(gateway, body, "/v1/put"), ("Transfer-Encoding", "chunked")]

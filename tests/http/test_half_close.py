@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from backends.clock import SystemClock
-from tests.backends.dynamodb.conformance import new_table
-from tests.support.dynamodb import ENVIRONMENT, MotoServer
 from tests.support.gateway import run_gateway
 from tests.support.redis import RedisServer
 from tests.support.stopwatch import PATIENCE_SECONDS
@@ -21,7 +19,7 @@ PUT, GET = b'{"key":"k","value":1}', b'{"key":"k"}'
 
 
 async def answers_to(gateway, data: bytes):
-    """What is answered to a client that sends all of it and half-closes."""
+    """Returns the replies to a client that sends all of `data` and half-closes."""
     reader, writer = await gateway.connect()
     writer.write(data)
     writer.write_eof()
@@ -39,36 +37,25 @@ async def gateway():
 
 
 @asynccontextmanager
-async def on_memory(_):
+async def on_memory():
     async with run_gateway() as gateway:
         yield gateway
 
 
 @asynccontextmanager
-async def on_redis(_):
+async def on_redis():
     with RedisServer() as server:
         store = {"kind": "redis", "url": server.url}
         async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
             yield gateway
 
 
-@asynccontextmanager
-async def on_dynamodb(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    with MotoServer.or_skip() as engine:
-        place = {"region": "eu-central-1", "endpoint_url": engine.endpoint_url}
-        store = {"kind": "dynamodb", "table": new_table(), "create_table": True, **place}
-        async with run_gateway({"store": store}, clock=SystemClock()) as gateway:
-            yield gateway
-
-
-@pytest.mark.parametrize("on_store", [on_memory, on_redis, on_dynamodb])
-async def test_a_client_that_half_closes_gets_its_answer_on_every_store(on_store, monkeypatch):
-    async with on_store(monkeypatch) as gateway:
+@pytest.mark.parametrize("on_store", [on_memory, on_redis])
+async def test_a_client_that_half_closes_gets_its_answer_from_memory_and_from_redis(on_store):
+    async with on_store() as gateway:
         while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - asked over HTTP
             await asyncio.sleep(0.02)
-        for _ in range(10):
+        for _ in range(3):
             (stored,) = await answers_to(gateway, signed_call(gateway, "put", PUT, extra=()))
             assert stored.status == 200
         (found,) = await answers_to(gateway, signed_call(gateway, "get", GET, extra=()))
@@ -85,7 +72,7 @@ async def test_the_answer_may_take_as_long_as_the_store(gateway):
     assert reply.status == 200
 
 
-async def test_all_that_was_pipelined_is_answered_before_the_end(gateway):
+async def test_all_pipelined_requests_are_answered_before_the_end(gateway):
     call = signed_call(gateway, "get", GET, extra=())
     replies = await answers_to(gateway, call * 100)
     assert [reply.status for reply in replies] == [200] * 100
@@ -98,17 +85,17 @@ async def test_half_a_head_behind_a_request_is_not_waited_for(gateway):
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/g"])
-async def test_a_client_that_has_sent_no_whole_request_is_closed_to(gateway, begun):
+async def test_a_client_that_half_closes_without_a_whole_request_is_closed(gateway, begun):
     assert await answers_to(gateway, begun) == []
 
 
-async def test_half_a_body_is_refused_at_once(gateway):
+async def test_half_a_body_is_refused_immediately(gateway):
     fields = [("Host", "x"), ("Content-Length", 100)]
     (reply,) = await answers_to(gateway, head("/v1/put", fields) + b"{")
     assert (reply.status, reply.error, reply.closes) == (400, "bad_request", True)
 
 
-async def test_an_idle_client_that_half_closes_is_closed_to(gateway):
+async def test_an_idle_client_that_half_closes_is_closed(gateway):
     reader, writer = await gateway.connect()
     writer.write(signed_call(gateway, "get", GET, extra=()))
     await reader.readuntil(b"}")
@@ -118,8 +105,8 @@ async def test_an_idle_client_that_half_closes_is_closed_to(gateway):
     writer.close()
 
 
-async def test_a_client_that_is_gone_altogether_is_served_and_forgotten(gateway, lines):
-    """From here its end looks like a half-close until the answer meets a reset."""
+async def test_the_call_of_a_client_that_is_gone_is_carried_out_and_nothing_is_logged(gateway, lines):
+    """To the gateway its end looks like a half-close until the response meets a reset."""
     gateway.faults.gate.clear()
     host, port = gateway.data.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as client:

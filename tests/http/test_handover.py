@@ -1,4 +1,4 @@
-"""A port is left to those that share it: new handshakes reach them, those that have begun are kept."""
+"""Handover of a shared port: new handshakes reach the other listeners, those that have begun end here."""
 
 import asyncio
 import socket
@@ -44,7 +44,7 @@ async def test_a_connection_to_a_port_that_is_left_reaches_the_next_listener(lea
         writer.close()
 
 
-async def test_where_no_filter_is_allowed_the_drain_goes_on_and_says_so(leaving, caplog):
+async def test_a_drain_without_the_right_to_set_a_filter_continues_and_warns(leaving, caplog):
     leaving.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)
     _, writer = await asyncio.open_connection(*leaving.getsockname())
     await leave_port([leaving])
@@ -53,7 +53,7 @@ async def test_where_no_filter_is_allowed_the_drain_goes_on_and_says_so(leaving,
     assert [record.fields["reason"] for record in caplog.records] == ["Operation not permitted"]
 
 
-async def test_a_connection_from_before_can_still_be_accepted_and_used(leaving):
+async def test_a_connection_made_before_the_handover_can_still_be_accepted_and_used(leaving):
     reader, writer = await asyncio.open_connection(*leaving.getsockname())
     await leave_port([leaving])
     accepted, _ = leaving.accept()

@@ -27,13 +27,13 @@ async def test_a_declared_length_beyond_the_limit_is_refused_before_a_byte_of_th
     assert (reply.status, reply.json, reply.closes) == (413, {"error": "body_too_large"}, True)
 
 
-async def test_it_is_refused_instead_of_being_asked_for(gateway):
+async def test_a_body_that_would_be_too_large_is_refused_instead_of_invited(gateway):
     answer = await gateway.send_raw(put_head(gateway, ("Content-Length", 131_073), EXPECT))
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
 @pytest.mark.parametrize("spelling", ["100-continue", "100-Continue"])
-async def test_a_good_body_is_asked_for_and_then_answered(gateway, spelling):
+async def test_a_good_body_is_invited_and_then_answered(gateway, spelling):
     data = signed_call(gateway, "get", BODY, extra=[("Expect", spelling)])
     reader, writer = await gateway.connect()
     writer.write(data.removesuffix(BODY))
@@ -43,7 +43,7 @@ async def test_a_good_body_is_asked_for_and_then_answered(gateway, spelling):
     writer.close()
 
 
-async def test_a_body_that_came_unasked_is_not_asked_for(gateway):
+async def test_a_body_that_came_uninvited_is_not_invited(gateway):
     reader, writer = await gateway.connect()
     writer.write(signed_call(gateway, "get", BODY, extra=[EXPECT]))
     assert (await read_reply(reader)).status == 200
@@ -51,7 +51,7 @@ async def test_a_body_that_came_unasked_is_not_asked_for(gateway):
 
 
 @pytest.mark.parametrize(("path", "method", "status"), [("/v1/list", "POST", 404), ("/v1/get", "PUT", 405)])
-async def test_a_body_for_an_unknown_route_is_not_asked_for(gateway, path, method, status):
+async def test_a_body_for_an_unknown_route_is_not_invited(gateway, path, method, status):
     fields = [("Host", "x"), ("Content-Length", 10), EXPECT]
     (reply,) = parse_replies(await gateway.send_raw(head(path, fields, method=method)))
     assert (reply.status, reply.closes) == (status, True)
@@ -66,7 +66,7 @@ async def test_an_unknown_expectation_is_ignored(gateway, expectation):
 
 
 async def pour(writer, piece: bytes, count: int) -> int:
-    """Send until the server hangs up; returns how many pieces were taken."""
+    """Sends until the server hangs up; returns the number of pieces that were read."""
     for sent in range(count):
         try:
             writer.write(piece)
@@ -130,8 +130,8 @@ async def test_a_client_that_sends_its_large_body_first_still_reads_the_refusal(
 
 
 @pytest.mark.parametrize("megabytes", [2, 20])
-async def test_what_comes_behind_a_refusal_is_taken_for_a_moment(gateway, megabytes):
-    """A client that sends everything before it reads would else never come to read."""
+async def test_bytes_behind_a_refusal_are_read_for_a_moment(gateway, megabytes):
+    """Without that, a client that sends everything before it reads would never read."""
     reader, writer = await gateway.connect()
     size = megabytes * 1_000_000
     writer.write(put_head(gateway, ("Content-Length", size)) + b" " * size)

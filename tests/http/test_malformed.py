@@ -1,4 +1,4 @@
-"""What the HTTP parser refuses is 400 `bad_request`, in JSON, and ends the connection."""
+"""Input that the HTTP parser refuses is 400 `bad_request`, in JSON, and ends the connection."""
 
 import asyncio
 import logging
@@ -89,7 +89,7 @@ def assert_refused(reply) -> None:
 
 
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED.keys())
-async def test_what_is_no_http_request_is_refused_and_the_connection_closed(gateway, data):
+async def test_input_that_is_not_http_is_refused_and_the_connection_closed(gateway, data):
     assert_refused(await send_one(gateway, data))
 
 
@@ -99,7 +99,7 @@ async def test_bad_chunks_are_refused_and_the_connection_closed(gateway, chunks)
 
 
 @pytest.mark.parametrize("chunks", BAD_CHUNKS.values(), ids=BAD_CHUNKS.keys())
-async def test_bad_chunks_that_come_after_the_head_are_refused_at_once(gateway, chunks):
+async def test_bad_chunks_that_come_after_the_head_are_refused_immediately(gateway, chunks):
     reader, writer = await gateway.connect()
     writer.write(post(b"Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n"))
     assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -110,7 +110,7 @@ async def test_bad_chunks_that_come_after_the_head_are_refused_at_once(gateway, 
 
 
 @pytest.mark.parametrize("steps", range(6))
-async def test_bad_chunks_right_behind_the_head_are_refused_at_once(gateway, steps):
+async def test_bad_chunks_right_behind_the_head_are_refused_immediately(gateway, steps):
     reader, writer = await gateway.connect()
     writer.write(post(b"Transfer-Encoding: chunked\r\n"))
     for _ in range(steps):
@@ -163,7 +163,7 @@ async def test_a_malformed_request_does_not_disturb_the_answer_to_the_one_before
     assert_refused(second)
 
 
-async def test_what_comes_in_one_piece_with_a_malformed_request_is_not_carried_out(gateway):
+async def test_a_request_in_one_packet_with_a_malformed_one_is_not_carried_out(gateway):
     good = signed_call(gateway, "put", b'{"key":"k","value":1}', extra=())
     assert_refused(await send_one(gateway, good + MALFORMED["no colon"]))
     assert gateway.faults.count("put") == 0
@@ -182,7 +182,7 @@ async def test_a_chunked_body_hides_no_second_request(gateway):
     assert gateway.faults.count("put") == 0
 
 
-async def test_malformed_requests_leave_no_traceback_and_no_word_of_theirs_in_the_log(gateway, caplog):
+async def test_malformed_requests_leave_neither_a_traceback_nor_their_content_in_the_log(gateway, caplog):
     caplog.set_level(logging.INFO)
     for data in [*MALFORMED.values(), post(b"Transfer-Encoding: chunked\r\n", BAD_CHUNKS["no number"])]:
         await gateway.send_raw(data)
@@ -203,7 +203,7 @@ async def test_the_other_listeners_refuse_malformed_requests_alike(gateway, list
     assert_refused(reply)
 
 
-async def test_a_client_that_writes_on_after_the_refusal_still_reads_it(gateway):
+async def test_a_client_that_continues_to_send_after_the_refusal_still_reads_it(gateway):
     reader, writer = await gateway.connect()
     writer.write(MALFORMED["no colon"])
     await writer.drain()

@@ -23,7 +23,7 @@ def _request(number: int, body: bytes) -> bytes:
 
 
 async def _answered(gateway, batches: list[list[int]]) -> list[int]:
-    """Send the batches of body sizes one after the other; the request ids of all answers, in order."""
+    """Sends the batches of body sizes one after the other; returns the ids of all responses, in order."""
     reader, writer = await gateway.connect()
     ids, sent = [], 0
     for sizes in batches:
@@ -57,7 +57,7 @@ async def test_every_pipelined_request_is_answered_in_order(gateway, batches):
     assert ids == list(range(sum(map(len, batches))))
 
 
-async def test_who_pipelines_does_not_keep_others_waiting(gateway):
+async def test_a_pipelining_client_does_not_keep_others_waiting(gateway):
     host, port = gateway.data.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" * FLOOD)
@@ -82,7 +82,7 @@ async def test_a_call_behind_an_answer_that_is_not_read_is_not_carried_out():
 
 
 def _bodies(size: int) -> list[StreamReader]:
-    """Those of this size that something still holds."""
+    """Returns the bodies of this size that are still referenced."""
     gc.collect()
     return [each for each in gc.get_objects() if isinstance(each, StreamReader) and each.total_bytes == size]
 
@@ -98,7 +98,7 @@ async def test_an_idle_connection_keeps_no_body(gateway):
 
 
 async def test_bodies_behind_a_call_in_flight_are_read_ahead_within_a_bound(gateway):
-    """A client that pipelines large bodies would else hold as many of them as there may be requests."""
+    """Without that, a client could fill memory with as many large bodies as there may be queued requests."""
     gateway.faults.gate.clear()
     _, writer = await gateway.connect()
     writer.write(signed_call(gateway, "get", b'{"key":"k"}', extra=()))

@@ -1,4 +1,4 @@
-"""Every line that is written while a request is served carries the id that its answer carries."""
+"""Every log line of a request carries the id of its response."""
 
 import asyncio
 import json
@@ -16,6 +16,8 @@ from tests.support.load import client_of
 from tests.support.process import GatewayProcess
 from tests.support.redis import RedisServer
 from tests.support.stopwatch import PATIENCE_SECONDS
+
+LOOP_MAKES_NO_DIFFERENCE = True
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ async def test_a_fault_outside_of_the_handler_carries_the_answers_id(logged, lin
     assert fault["request_id"] == reply.headers["x-request-id"]
 
 
-async def test_what_a_store_says_within_a_request_carries_its_id(logged, lines, monkeypatch):
+async def test_a_log_line_of_a_store_carries_the_id_of_the_request(logged, lines, monkeypatch):
     async def get(*_):
         logging.getLogger("kvs.redis").warning("of the store")
 
@@ -86,7 +88,7 @@ async def test_each_request_of_a_connection_has_an_id_of_its_own(logged, lines):
     assert len(set(ids)) == 3
 
 
-async def test_requests_at_once_keep_their_ids_apart(logged, lines):
+async def test_concurrent_requests_keep_their_own_ids(logged, lines):
     logged.faults.gate.clear()
     logged.faults.fail, logged.faults.error = {"get"}, ZeroDivisionError
     calls = [asyncio.create_task(logged.get("k", headers={"x-request-id": f"call-{n}"})) for n in range(8)]
@@ -99,7 +101,7 @@ async def test_requests_at_once_keep_their_ids_apart(logged, lines):
     assert of_faults == [f"call-{n}" for n in range(8)]
 
 
-async def test_what_is_done_for_no_request_has_no_id(logged, lines):
+async def test_work_outside_of_requests_has_no_id(logged, lines):
     logged.faults.fail = {"ping"}
     await logged.app.ops.health.check()
     assert [line for line in lines("kvs.health") if "is down" in line["message"]]
@@ -114,7 +116,7 @@ def test_a_thread_without_an_event_loop_has_no_id():
     assert found == [None]
 
 
-async def test_connections_that_are_gone_are_forgotten():
+async def test_nothing_is_kept_of_connections_that_have_ended():
     before = len(logs._connections)
     async with run_gateway() as gateway:
         await gateway.get("k")
@@ -122,7 +124,7 @@ async def test_connections_that_are_gone_are_forgotten():
     assert len(logs._connections) == before
 
 
-async def test_failures_are_logged_where_access_is_zero(gateway, lines):
+async def test_failures_are_logged_even_if_access_is_zero(gateway, lines):
     gateway.faults.fail = {"get"}
     assert (await gateway.put("k", 1)).status == 200
     reply = await gateway.get("k")
@@ -144,7 +146,7 @@ async def test_many_failures_are_a_bounded_number_of_lines(gateway, lines, monke
     assert len(lines("kvs.access")) == LINES_PER_SECOND + 1
 
 
-async def test_one_request_is_found_in_the_log_of_a_process_whose_redis_is_gone(tmp_path):
+async def test_a_request_is_found_by_its_id_in_the_log_of_a_process_whose_redis_is_gone(tmp_path):
     with RedisServer() as server:
         config = merged(BASE, {"store": {"kind": "redis", "url": server.url}})
         with GatewayProcess(config, tmp_path) as process:

@@ -35,6 +35,10 @@ def test_only_a_connection_that_may_be_evicted_or_serves_takes_in_bytes():
     assert takes_in == {state for state in State if state < State.LINGERING}
 
 
+def test_a_client_that_sends_on_without_reading_can_still_be_evicted():
+    assert TRANSITIONS[State.UNREAD][Event.MESSAGE] is State.UNREAD
+
+
 async def test_an_event_that_a_state_does_not_know_is_an_error(gateway, unknown_transitions):
     connection = Connection(gateway.app.data.service)
     with pytest.raises(UnknownTransition, match="KEEP in NEW"):

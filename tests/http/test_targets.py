@@ -1,8 +1,10 @@
-"""Forms of HTTP that are legal, and rare."""
+"""Legal but rare forms of HTTP."""
 
 import pytest
 
 from tests.support.wire import CLOSE, head, parse_replies, read_reply, send_one, signed_call, signed_fields
+
+LOOP_MAKES_NO_DIFFERENCE = True
 
 BODY = b'{"key":"k"}'
 
@@ -71,7 +73,7 @@ async def test_http_1_0_needs_no_host_to_be_refused_by_the_first_layer(gateway):
     ],
     ids=["websocket", "h2c", "TLS"],
 )
-async def test_an_upgrade_is_not_taken_up_and_the_call_answered(gateway, fields):
+async def test_an_upgrade_is_ignored_and_the_call_answered(gateway, fields):
     reader, writer = await gateway.connect()
     writer.write(signed_call(gateway, "get", BODY, extra=fields))
     first = await read_reply(reader)

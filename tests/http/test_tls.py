@@ -60,7 +60,7 @@ async def test_a_client_that_never_shakes_hands_is_cut_off(authority, tmp_path):
         writer.close()
 
 
-async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, authority):
+async def test_a_broken_tls_record_inside_a_body_is_not_logged_as_a_fault(tls_gateway, authority):
     context = ssl.create_default_context()
     authority.configure_trust(context)
 
@@ -79,7 +79,7 @@ async def test_a_broken_record_inside_a_body_is_not_our_fault(tls_gateway, autho
     assert (refusals["bad_request"], refusals["internal_error"]) == (1, 0)
 
 
-async def test_clients_that_never_shake_hands_make_room_for_those_who_do(authority, tmp_path):
+async def test_clients_that_never_shake_hands_are_evicted_for_those_that_do(authority, tmp_path):
     context = ssl.create_default_context()
     authority.configure_trust(context)
     edge = {"max_connections": 3, "head_seconds": 60}

@@ -7,6 +7,8 @@ import pytest
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import parse_replies, signed_call
 
+LOOP_MAKES_NO_DIFFERENCE = True
+
 BODY = b'{"key":"k"}'
 PROTOCOLS = ["foo", "h2c", "websocket", "tcp"]
 
@@ -17,7 +19,7 @@ def upgrading(gateway, protocol: str, name: str = "Upgrade", **options) -> bytes
 
 
 async def statuses(gateway, *packets: bytes) -> list[int]:
-    """What is answered to packets that arrive one by one, until the connection is closed."""
+    """Returns the statuses of the replies to packets that arrive one by one."""
     reader, writer = await gateway.connect()
     for packet in packets:
         writer.write(packet)
@@ -30,7 +32,7 @@ async def statuses(gateway, *packets: bytes) -> list[int]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", ["Upgrade", "upgrade", "UPGRADE", "uPgRaDe"])
-async def test_what_is_pipelined_behind_an_upgrade_is_answered(gateway, protocol, name):
+async def test_a_request_pipelined_behind_an_upgrade_is_answered(gateway, protocol, name):
     last = signed_call(gateway, "get", BODY)
     assert await statuses(gateway, upgrading(gateway, protocol, name) + last) == [200, 200]
 
@@ -57,7 +59,7 @@ async def test_a_request_after_the_answer_to_an_upgrade_is_answered(gateway, pro
 
 
 @pytest.mark.parametrize("size", [1, 5])
-async def test_where_the_end_of_an_upgrading_request_is_not_known_the_connection_ends_with_its_answer(
+async def test_a_connection_ends_with_its_response_if_the_end_of_an_upgrading_request_is_unknown(
     gateway, size
 ):
     """Its body came in a packet of its own, or in chunks: aiohttp has dropped what followed."""
@@ -67,7 +69,7 @@ async def test_where_the_end_of_an_upgrading_request_is_not_known_the_connection
     assert await statuses(gateway, in_chunks + last) == [200]
 
 
-async def test_what_is_not_http_behind_an_upgrade_is_refused_after_the_answer(gateway):
+async def test_garbage_behind_an_upgrade_is_refused_after_the_response(gateway):
     assert await statuses(gateway, upgrading(gateway, "foo") + b"not HTTP\r\n\r\n") == [200, 400]
 
 

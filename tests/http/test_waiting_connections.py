@@ -1,4 +1,4 @@
-"""What is taken of a listener's queue when it closes."""
+"""The backlog of a listener that closes."""
 
 import socket
 from contextlib import ExitStack
@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from gateway.http import listener as listening
 
 
-def test_no_more_connections_are_taken_than_the_queue_holds(monkeypatch):
+def test_no_more_connections_are_accepted_than_the_backlog_holds(monkeypatch):
     monkeypatch.setattr(listening, "_BACKLOG", 2)
     with ExitStack() as opened, socket.create_server(("127.0.0.1", 0), backlog=16) as queue:
         for _ in range(5):

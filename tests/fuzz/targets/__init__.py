@@ -1,4 +1,4 @@
-"""What is fuzzed: functions that take any bytes and raise unless the project's code keeps its promises.
+"""Fuzz targets: functions that take any bytes, and raise if the project's code breaks a promise.
 
 A refusal of the declared type is right, and so is a result that means what it should. Everything else,
 another exception above all, is a finding. `tests/fuzz/corpus/<name>` holds inputs for each.

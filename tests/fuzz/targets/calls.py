@@ -1,4 +1,4 @@
-"""What callers send: signatures, session tokens, table tokens, bodies, and the control plane's fields."""
+"""Input of callers: signatures, session tokens, table tokens, bodies, and fields of the control plane."""
 
 import re
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def session(data: bytes) -> None:
 
 
 class _Nobody:
-    """Bindings that know no token, and keep the last one that was asked for."""
+    """Bindings that know no token, and record the last one looked up."""
 
     asked: bytes | None = None
 
@@ -95,7 +95,7 @@ class _Nobody:
 
 
 def token(data: bytes) -> None:
-    """The field of a table token; what is well-formed is so by another arithmetic, too."""
+    """The field of a table token; a well-formed one passes an independent check as well."""
     nobody = _Nobody()
     call = Call(Operation.GET, b"/v1/get", Headers([(b"x-kvs-authorization", data)]), b"", "")
     try:

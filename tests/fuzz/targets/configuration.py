@@ -1,4 +1,4 @@
-"""What operators write: the configuration file, and the URL of a Redis."""
+"""Input of operators: the configuration file, and the URL of a Redis."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -13,7 +13,7 @@ ENVIRON = {"KVS_SECRET": SECRET}
 
 
 def configuration(data: bytes) -> None:
-    """A file: settings, or all that is wrong with it, with no value of the environment in the words."""
+    """A file: settings, or all its mistakes, without quoting a value of the environment."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -32,7 +32,7 @@ def _judged(text: str) -> tuple[Settings | None, list[Problem]]:
 
 
 def redis_url(data: bytes) -> None:
-    """A URL: refused, or taken apart so that what comes back means the same when it is put together."""
+    """A URL: refused, or parsed into parts that make an equivalent URL again."""
     try:
         url = parse_url(data.decode("utf-8", "surrogateescape"))
     except InvalidUrl:

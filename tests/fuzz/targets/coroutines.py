@@ -1,4 +1,4 @@
-"""Coroutines run to their end, on one event loop for all: a loop for each would be most of the work."""
+"""Runs coroutines to their end on one shared event loop: a loop for each would be most of the work."""
 
 import asyncio
 import atexit
@@ -10,5 +10,5 @@ atexit.register(_loop.close)
 
 
 def result_of(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What it returns; what it raises is raised."""
+    """Returns the result of a coroutine, or raises its exception."""
     return _loop.run_until_complete(coroutine)

@@ -1,4 +1,4 @@
-"""What workloads send to fetch credentials: the form of STS, and the token of the container endpoint."""
+"""Input of workloads that fetch credentials: the form of STS, and the token of the container endpoint."""
 
 import re
 from urllib.parse import unquote_plus
@@ -19,7 +19,7 @@ _SESSION = IssuedSession("ASIA0123456789ABCDEF", "secret", "claims.proof", 1_795
 
 
 def web_identity(data: bytes) -> None:
-    """Query and body of a form: what is taken was sent so, and what is answered is XML that says it."""
+    """Query and body of a form: accepted as sent, and answered in XML that repeats it."""
     query, _, body = data.partition(b"\n")
     try:
         wanted = parse_parameters(query, body)
@@ -39,7 +39,7 @@ def web_identity(data: bytes) -> None:
 
 
 def sts_response(data: bytes) -> None:
-    """Role, subject, issuer, session name and id of a request: whatever they are, what is answered is XML."""
+    """Role, subject, issuer, session name and id of a request: the response is XML, whatever they are."""
     texts = data.decode("utf-8", "replace").split("\n")
     role, subject, issuer, name, request_id = (texts + [""] * 5)[:5]
     workload = Workload(role, Environment("acme", "shop", "production"), subject, issuer, issuer)
@@ -56,7 +56,7 @@ def sts_response(data: bytes) -> None:
 
 
 def _assert_refused(refusal: WorkloadRefusal) -> None:
-    """The message is one of the project's own: nothing that was sent is quoted."""
+    """Checks that the message is one of the project's own, and quotes no input."""
     body = sts.refused(refusal.sts_code, refusal.message or "", is_ours=False, request_id="id")
     assert ET.fromstring(body).findtext(f".//{_NAMESPACE}Message") == refusal.message
 

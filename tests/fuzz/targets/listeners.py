@@ -40,7 +40,7 @@ JWT = vouch().encode()
 
 
 def control_request(data: bytes) -> None:
-    """Method and target, bearer, body: 4xx, or a good token; nothing that proves who asks is told again."""
+    """Method and target, bearer, body: 4xx, or a good token; no proof of identity is repeated."""
     start, bearer, content = _three(data.replace(b"TOKEN", CONTROL_TOKEN.encode()).replace(b"JWT", JWT))
     method, _, target = start.partition(b" ")
     raw = b"%b %b HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\nAuthorization: Bearer %b\r\n\r\n%b"
@@ -73,13 +73,13 @@ def credentials_request(data: bytes) -> None:
 
 @cache
 def running(listener: str) -> Service:
-    """What a listener of a gateway serves that trusts an issuer on both; no socket listens."""
+    """Returns a listener's service of a gateway that trusts an issuer on both; no socket listens."""
     return app().replica._services[listener]
 
 
 @cache
 def app() -> App:
-    """That gateway, on memory."""
+    """Returns that gateway, on memory."""
     folder = Path(tempfile.mkdtemp(prefix="kvs-fuzz-"))
     atexit.register(shutil.rmtree, folder)
     config = merged(BASE, vouched(folder, requests_per_minute_per_address=1_000_000_000))
@@ -89,7 +89,7 @@ def app() -> App:
 
 
 def _judged(raw: bytes, handler: Handler, proofs: Sequence[bytes]) -> Answer | None:
-    """The answer, which is no 5xx; it and the log tell nothing of the proofs. None if `raw` is no request."""
+    """Returns the answer, no 5xx; it and the log repeat no proof. None if `raw` is not a request."""
     with _lines() as lines:
         answer = result_of(_answer(raw, handler))
     if answer is None:
@@ -113,7 +113,7 @@ async def _answer(raw: bytes, handler: Handler) -> Answer | None:
 
 
 def _check_json(answer: Answer, body: Any) -> None:
-    """A refusal has a code, and the header that explains it."""
+    """Checks that a refusal has a code, and the header that explains it."""
     if answer.status >= 400:
         assert isinstance(body["error"], str)
         check_text(dict(answer.fields)["x-kvs-error-detail"])
@@ -121,7 +121,7 @@ def _check_json(answer: Answer, body: Any) -> None:
 
 @contextmanager
 def _lines() -> Iterator[list[str]]:
-    """What is logged meanwhile, as operators see it."""
+    """Collects the lines logged meanwhile, as operators see them."""
     written: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: written.append(JsonFormatter().format(record))  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""What stores reply, if they are not what they should be: entries, records, counters, and who serves what."""
+"""Replies of faulty stores: entries, records, counters, and topology."""
 
 from contextlib import suppress
 from typing import Any
@@ -51,14 +51,14 @@ class CannedReplies:
         self._next = iter(self._replies)
 
     async def send(self, *_: object) -> Any:
-        """As a connection: the reply. Raises an error reply as it is."""
+        """Returns the next reply, as a connection does. Raises an error reply as it is."""
         reply = next(self._next, None)
         if isinstance(reply, ErrorReply):
             raise reply
         return reply
 
     async def call(self, _key: bytes, command: bytes) -> Any:
-        """As a topology: the reply. Raises what an error reply stands for."""
+        """Returns the next reply, as a topology does. Raises the error that an error reply means."""
         try:
             return await self.send(command)
         except ErrorReply as reply:
@@ -69,7 +69,7 @@ class CannedReplies:
 
 
 def redis(data: bytes) -> None:
-    """Replies of Redis, in RESP: what they stand for, or a `BackendError`."""
+    """Replies of Redis, in RESP: their values, or a `BackendError`."""
     for reply in CannedReplies(data)._replies:
         if isinstance(reply, ErrorReply):
             error = error_of_command(reply, NODE.host)
@@ -113,7 +113,7 @@ class CannedOutputs(Client):
 
 
 def dynamodb(data: bytes) -> None:
-    """Bodies of DynamoDB's answers: what they stand for, or a `BackendError`."""
+    """Bodies of DynamoDB's responses: their values, or a `BackendError`."""
     client = CannedOutputs(data)
     check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
     check_records(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))

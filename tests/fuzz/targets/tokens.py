@@ -1,4 +1,4 @@
-"""JSON Web Tokens: any header over any claims, signed by the issuer itself, so that all of them are read."""
+"""JSON Web Tokens: any header over any claims, signed by the issuer itself, so that all are read."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -26,7 +26,7 @@ TOKENS: WebTokens[Claims] = WebTokens(
 
 
 def web_token(data: bytes) -> None:
-    """Header and claims as lines: what is believed was said so, as the standard library reads it."""
+    """Header and claims as lines: accepted claims are those that the standard library reads."""
     assert result_of(TOKENS.verify(data)) is None
     header, _, payload = data.partition(b"\n")
     unsigned = b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in (header, payload))
