@@ -61,7 +61,7 @@ export async function leave({ issuer, client_id: client, scope = "openid" }, bac
   location.assign(address);
 }
 
-/** Tells whether the address is a redirect back from an issuer. */
+/** Returns whether the address is a redirect back from an issuer. */
 export function hasReturned() {
   const query = new URLSearchParams(location.search);
   return query.has("state") && (query.has("code") || query.has("error"));

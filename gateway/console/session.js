@@ -37,7 +37,7 @@ function changed() {
   document.dispatchEvent(new CustomEvent("session"));
 }
 
-/** Tells whether the caller may do this on an app, in an organization (without `app`) or anywhere (with neither). */
+/** Returns whether the caller may do this on an app, in an organization (without `app`) or anywhere (with neither). */
 export function may(permission, org = null, app = null) {
   const covers = (patterns, name) =>
     name === null || patterns.length === 0 || patterns.some((pattern) => matches(pattern, name));
@@ -46,7 +46,7 @@ export function may(permission, org = null, app = null) {
   );
 }
 
-/** Tells whether a shell-style pattern (`*`, `?`, `[a-z]`, `[!a-z]`) matches a name. */
+/** Returns whether a shell-style pattern (`*`, `?`, `[a-z]`, `[!a-z]`) matches a name. */
 export function matches(pattern, name) {
   const source = pattern.replace(/\[(!?)([^\]]+)\]|[^]/g, (part, negated, characters) => {
     if (part === "*") return ".*";

@@ -19,7 +19,7 @@ _TABLES = _APP + r"/services/kvs/tables"
 
 
 class AppRoutes:
-    """Register, change, show, suspend, resume and remove apps."""
+    """Registers, changes, shows, suspends, resumes and removes apps."""
 
     def __init__(self, directory: Directory, runtime: Runtime) -> None:
         self._directory = directory
@@ -86,7 +86,7 @@ class AppRoutes:
 
 
 class TableRoutes:
-    """Create, list, show, change, rotate and delete tables."""
+    """Creates, lists, shows, changes, rotates and deletes tables."""
 
     def __init__(self, directory: Directory, runtime: Runtime, default_overlap_seconds: int) -> None:
         self._directory = directory

@@ -19,7 +19,7 @@ class CallerRoutes:
 
 
 def describe(caller: Identity) -> dict[str, Any]:
-    """The caller as the control plane shows it: all together, and each grant for itself."""
+    """Describes a caller: the union of its permissions, and each grant by itself."""
     grants = [
         {"allow": Identity("", (grant,)).allow, "orgs": grant.orgs.patterns, "apps": grant.apps.patterns}
         for grant in caller.grants

@@ -1,4 +1,4 @@
-"""The console's files under `/console/`, and who may be asked to sign in: all that needs no token (D209).
+"""Files of the console under `/console/`, and the sign-in issuers: everything served without a token (D209).
 
 The console is a client of the control plane's calls. Its files hold no data, so anybody may read them.
 """
@@ -32,7 +32,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-"""What is served; a file of another kind is none of the console."""
+"""Content types by file suffix. Other files are not served."""
 
 _GUARDS = (
     ("Referrer-Policy", "no-referrer"),
@@ -44,7 +44,7 @@ _GUARDS = (
 
 
 class ConsoleFile(Struct, frozen=True):
-    """A file as it is served. The tag is that of its bytes."""
+    """A file as it is served, with an entity tag made of its bytes."""
 
     body: bytes
     content_type: str
@@ -52,7 +52,7 @@ class ConsoleFile(Struct, frozen=True):
 
 
 def read_files(folder: Traversable | None = None) -> dict[str, ConsoleFile]:
-    """By path, all that the package has: what is not among them does not exist, however it is spelled."""
+    """Reads all files of the package, by path. Requests match whole paths, so none can leave the folder."""
     found = dict(_walk(folder or files("gateway").joinpath("console"), PATH))
     if index := found.get(PATH + _INDEX):
         found[PATH] = index
@@ -69,7 +69,7 @@ def _walk(folder: Traversable, path: str) -> Iterable[tuple[str, ConsoleFile]]:
 
 
 def content_security_policy(origins: Sequence[str]) -> str:
-    """Scripts, styles and calls of this origin alone; calls of the issuers' origins, too."""
+    """Builds the policy: scripts and styles of this origin only, requests also to the issuers' origins."""
     return "; ".join((
         "default-src 'none'",
         "script-src 'self'",
@@ -101,7 +101,7 @@ class PublicHandler:
         self._sign_in = sign_in
 
     async def handle(self, request: Request) -> Response:
-        """Answer one request of the control listener."""
+        """Answers one request of the control listener."""
         path = request.path.decode("latin-1")
         if path == "/v1/sign-in":
             action, answer = "sign_in.show", partial(self._tell_issuers, request)

@@ -16,7 +16,7 @@ from gateway.domain.rules import DEFAULT_SESSION_SECONDS, Role, SessionSeconds
 
 
 class CredentialRoutes:
-    """Issue session credentials for approved roles."""
+    """Issues session credentials for approved roles."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._issuer = issuer

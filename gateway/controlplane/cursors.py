@@ -1,4 +1,7 @@
-"""Places in lists that a link may name, and who follows it must not read (D172)."""
+"""Encrypted page cursors: a caller may follow one without learning the app that it names (D172).
+
+Cursors are padded to one length and bound to the path of their list.
+"""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ _MARK = "~"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PADDED_BYTES = 130
-"""An app and an environment at their longest, so that the length tells nothing."""
+"""Longest `app/env`: padding hides the length of a name."""
 
 
 def cursor_key(secrets: Sequence[str]) -> bytes:
@@ -32,26 +35,26 @@ def cursor_key(secrets: Sequence[str]) -> bytes:
 
 
 class CursorCipher:
-    """Seals places with a key of 32 bytes, each for the one list that it belongs to."""
+    """Encrypts and decrypts cursors with AES-GCM and a key of 32 bytes."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     @cached_property
     def _cipher(self) -> "AESGCM":
-        """Loaded for the first place that is sealed or opened: most replicas never do either (D224)."""
+        """AES-GCM, loaded on first use: most replicas never need it (D224)."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
         return AESGCM(self._key)
 
-    def seal(self, path: str, place: str) -> str:
-        """The place as `after` of a link."""
+    def encrypt(self, path: str, cursor: str) -> str:
+        """Returns the cursor as the `after` parameter of a link."""
         nonce = token_bytes(_NONCE_BYTES)
-        sealed = self._cipher.encrypt(nonce, place.encode().ljust(_PADDED_BYTES), path.encode())
-        return _MARK + urlsafe_b64encode(nonce + sealed).decode().rstrip("=")
+        encrypted = self._cipher.encrypt(nonce, cursor.encode().ljust(_PADDED_BYTES), path.encode())
+        return _MARK + urlsafe_b64encode(nonce + encrypted).decode().rstrip("=")
 
-    def open(self, path: str, after: str) -> str:
-        """The place that `after` stands for, itself if it is not sealed. Raises InvalidField."""
+    def decrypt(self, path: str, after: str) -> str:
+        """Returns the cursor in `after`, unchanged if it is not encrypted. Raises InvalidField."""
         if not after.startswith(_MARK):
             return after
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - as above
@@ -64,4 +67,6 @@ class CursorCipher:
                 .rstrip()
             )
         except (ValueError, InvalidTag):
-            raise InvalidField("invalid_after", "after: not a place that this list has told") from None
+            raise InvalidField(
+                "invalid_after", "after: not a cursor of this list; take it from the link to the next page"
+            ) from None

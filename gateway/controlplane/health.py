@@ -1,4 +1,4 @@
-"""The health of the replica that answers, for signed-in callers: what the ops listener tells its network."""
+"""Shows signed-in callers the health of the replica that serves them, as the ops listener reports it."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -9,15 +9,15 @@ from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes
 from gateway.domain.answers import iso_instant
 
 HealthReport = Callable[[], Mapping[str, object]]
-"""Tells the state of now: status, dependencies, clocks, the last reload."""
+"""Returns the current state: status, dependencies, clocks, the last reload."""
 
 
 class HealthRoutes:
-    """Show how the replica is. What it is stays the same as long as it runs."""
+    """Shows the health of the replica."""
 
-    def __init__(self, region: str, started_at_ms: int, tell: HealthReport) -> None:
-        self._tell = tell
-        self._same = {
+    def __init__(self, region: str, started_at_ms: int, report: HealthReport) -> None:
+        self._report = report
+        self._constant = {
             "version": __version__,
             "region": region,
             "replica": socket.gethostname(),
@@ -32,4 +32,4 @@ class HealthRoutes:
     async def show(self, call: ControlCall) -> CallResult:
         if call.query:
             raise InvalidField("unknown_parameter", "this call has no parameters")
-        return CallResult(200, {**self._tell(), **self._same})
+        return CallResult(200, {**self._report(), **self._constant})

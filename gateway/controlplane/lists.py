@@ -1,4 +1,4 @@
-"""Lists over HTTP, a page at a time; the next page is in a `Link` field (RFC 8288). Paths are contract."""
+"""Paged lists over HTTP; a `Link` field leads to the next page (RFC 8288). Paths are contract."""
 
 import re
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from gateway.domain.rules import AppCursor, OrgCursor, PageLimit
 
 _APPS = 100
 _ORGANIZATIONS = 1000
-"""How many a page has unless a limit is asked for. Few regions have more organizations than one page."""
+"""Default page sizes. Few regions have more organizations than one page."""
 
 
 class ListRoutes:
-    """Show organizations, and the apps of one, as far as who calls may see them."""
+    """Shows the organizations, and the apps of one, that the caller may see."""
 
     def __init__(self, pages: DirectoryPages, runtime: Runtime, cursors: CursorCipher) -> None:
         self._cursors = cursors
@@ -35,7 +35,7 @@ class ListRoutes:
         self._runtime = runtime
 
     def replace_cipher(self, cursors: CursorCipher) -> None:
-        """Seals and opens cursors with another cipher from the next call on."""
+        """Encrypts and decrypts cursors with another cipher from the next call on."""
         self._cursors = cursors
 
     @property
@@ -62,7 +62,7 @@ class ListRoutes:
         return page.done(part, self._runtime.describe_app, cursor_of=_cursor_of)
 
     def _parse(self, query: str, path: str, default_limit: int, place: Any) -> "_Page":
-        """The page that a query asks for. Raises InvalidField."""
+        """Returns the requested page. Raises InvalidField."""
         parameters = parse_qs(query, keep_blank_values=True)
         limits = parameters.pop("limit", [str(default_limit)])
         places = parameters.pop("after", None)
@@ -74,11 +74,11 @@ class ListRoutes:
             raise InvalidField("invalid_after", "after: given more than once")
         after = "" if places is None else checked(places[0], place, "invalid_after")
         limit = checked(int(limits[0]), PageLimit, "invalid_limit")
-        return _Page(path, self._cursors.open(path, after), limit, self._cursors)
+        return _Page(path, self._cursors.decrypt(path, after), limit, self._cursors)
 
 
 class _Page(Struct, frozen=True):
-    """What of a list is asked for: at most `limit`, from behind `after` on."""
+    """The requested page of a list: at most `limit` items after the cursor `after`."""
 
     path: str
     after: str
@@ -92,16 +92,16 @@ class _Page(Struct, frozen=True):
         *,
         cursor_of: Callable[[Listed], str],
     ) -> CallResult:
-        """The page. One more than `limit` was looked for, so that a link leads to something.
+        """Builds the response. One item more than `limit` was read, so that a plain link leads to an item.
 
-        Where much is hidden it may lead to nothing: it begins where the looking ended, which is sealed, as
-        that may be the name of what is hidden.
+        A page reads a bounded number of names. If most of them are hidden from the caller, the page may be
+        short or empty, and its link continues at the last name read: encrypted, as it may be a hidden one.
         """
         shown, following = part.found[: self.limit], None
         if len(part.found) > self.limit:
             following = cursor_of(shown[-1])
         elif part.reached is not None:
-            following = self.cursors.seal(self.path, part.reached)
+            following = self.cursors.encrypt(self.path, part.reached)
         return CallResult(200, [describe(each) for each in shown], fields=self._link(following))
 
     def _link(self, following: str | None) -> tuple[tuple[str, str], ...]:

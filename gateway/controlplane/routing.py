@@ -67,7 +67,7 @@ Target = tuple[str, ...]
 
 
 def path_target(parts: tuple[str, ...], _fields: Fields) -> Target:
-    """Returns the organization and the app of a path, as far as the path has them."""
+    """Returns the organization and the app in a path, or fewer if the path has fewer."""
     return parts[:2]
 
 
@@ -84,7 +84,7 @@ class Action(Struct, frozen=True):
     parameters: tuple[str, ...] = ()
 
     def is_open_to(self, caller: Identity, parts: tuple[str, ...], fields: Fields) -> bool:
-        """Tells whether the caller has permission, whether or not the target exists."""
+        """Returns whether the caller has permission, whether or not the target exists."""
         return self.needs is None or caller.may(self.needs, *self.target(parts, fields))
 
 

@@ -9,7 +9,7 @@ from gateway.domain.answers import iso_instant
 
 
 class Runtime(Struct, frozen=True):
-    """The same for all apps of a region."""
+    """Settings that all apps of a region share."""
 
     public_url: str
     region: str
@@ -18,11 +18,11 @@ class Runtime(Struct, frozen=True):
     default_max_tables: int
 
     def token_variable(self, table_name: str) -> str:
-        """The variable that carries a table's token."""
+        """Returns the name of the variable with a table's token."""
         return f"{self.variable_prefix}_KVS_TOKEN_{table_name.upper()}"
 
     def variables(self, table_name: str, token: str) -> dict[str, str]:
-        """All variables that a function needs to use one table."""
+        """Returns the variables that a function needs to use a table."""
         return {
             f"{self.variable_prefix}_KVS_URL": self.public_url,
             f"{self.variable_prefix}_KVS_REGION": self.region,
@@ -30,7 +30,7 @@ class Runtime(Struct, frozen=True):
         }
 
     def describe_app(self, app: AppRecord) -> dict[str, Any]:
-        """The app as the control plane shows it; its limits are those in effect."""
+        """Describes an app with its effective limits."""
         return {
             "id": app.environment.app,
             "name": app.environment.app,
@@ -44,7 +44,7 @@ class Runtime(Struct, frozen=True):
         }
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
-        """The table as the control plane shows it: the limit in effect (D176), never its token."""
+        """Describes a table with its effective limit (D176), without its token."""
         limit = self._limit_of(app)
         return {
             "id": table.id,

@@ -1,4 +1,4 @@
-"""What a browser needs to know of the issuers before anybody is signed in; nothing of it is secret (D210)."""
+"""Sign-in issuers as browsers need them before anyone is signed in. Nothing here is secret (D210)."""
 
 import re
 
@@ -13,7 +13,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class SignInIssuer(Struct, frozen=True):
-    """Where people sign in (OpenID Connect Discovery), and as which client of the issuer."""
+    """An issuer (OpenID Connect Discovery), and the client that the console is there."""
 
     issuer: str
     client_id: str
@@ -21,7 +21,7 @@ class SignInIssuer(Struct, frozen=True):
 
 
 class SignIn(Struct, frozen=True):
-    """All issuers whose addresses a browser can follow, and their origins."""
+    """Issuers with addresses that a browser can open, and their origins."""
 
     issuers: tuple[SignInIssuer, ...] = ()
     origins: tuple[str, ...] = ()

@@ -28,13 +28,13 @@ _DEADLINE_SECONDS = 5.0
 _FRESH_SECONDS = 10
 _CACHED_BYTES = 8 * 1024 * 1024
 _QUESTIONS = 4
-"""Asked of Prometheus at a time; others wait for their turn within their deadline."""
+"""Queries of usage that run at the same time; others wait within their deadline."""
 
 _OUTCOMES = [outcome.label for outcome in UsageOutcome]
 
 
 class _Question(Struct, frozen=True):
-    """Of which app, of which of its tables (None: all), since when, and whether of the region's refusals."""
+    """Cache key of a usage report: app, table (None: all), range, and whether refusals are included."""
 
     org: str
     app: str
@@ -50,7 +50,7 @@ class _Question(Struct, frozen=True):
 
 
 class UsageRoutes:
-    """Show the usage of an app. Answers of the last seconds are given again."""
+    """Shows the usage of an app. Reports are cached for a few seconds."""
 
     def __init__(
         self, settings: ConsoleSettings, directory: Directory, runtime: Runtime, clock: Clock
@@ -131,7 +131,7 @@ class UsageRoutes:
 
 
 async def _query(base: str, path: str, form: Mapping[str, str]) -> bytes:
-    """What Prometheus answers. Raises UsageUnavailable."""
+    """Sends a query to Prometheus and returns the body. Raises UsageUnavailable."""
     try:
         return await fetch(base + path, form, max_bytes=MOST_BYTES)
     except ResponseTooLarge as error:
@@ -151,7 +151,7 @@ def _totals(name: str, figures: Figures) -> dict[str, Any]:
 
 
 def _parse(call: ControlCall) -> _Question:
-    """What is asked for. Raises InvalidField."""
+    """Returns the requested report. Raises InvalidField."""
     environment = call.environment
     parameters = parse_qs(call.query, keep_blank_values=True)
     ranges, tables = parameters.get("range", ["hour"]), parameters.get("table", [])

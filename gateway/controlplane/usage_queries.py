@@ -1,6 +1,6 @@
-"""What Prometheus knows of an app: a fixed set of queries, each for the whole range or for its steps (D211).
+"""Reads an app's usage from Prometheus by a fixed set of queries, for a whole range and for its steps (D211).
 
-What it answers is believed in form only: bounded, finite, of tables and outcomes that there can be.
+Responses are checked: bounded in size, finite values, valid names of tables and outcomes.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from gateway.observability.catalogue import (
 )
 
 Post = Callable[[str, Mapping[str, str]], Awaitable[bytes]]
-"""Sends a form to a path of Prometheus' API and gives the body. Raises UsageUnavailable."""
+"""Sends a form to a path of the Prometheus API and returns the body. Raises UsageUnavailable."""
 
 MOST_BYTES = 262_144
-"""Of an answer: some 170 tables with all steps of a range. Scanning it holds the loop for less than 5 ms."""
+"""Largest response: some 170 tables with all steps. Scanning it blocks the event loop for less than 5 ms."""
 
 _SERIES_BYTES = 8_192
-"""Of one series: 60 points and their labels take 3,000."""
+"""Largest series; 60 points and their labels take 3,000 bytes."""
 
 _SERIES_PER_STEP = 50
-"""Decoded before other tasks get their turn."""
+"""Series decoded before other tasks may run."""
 
 _TABLE = re.compile(r"[A-Za-z0-9_]{1,32}")
 _CODE = re.compile(r"[a-z_]{1,64}")
@@ -40,7 +40,7 @@ _RATE_WINDOW = "2m"
 
 
 class Range(NamedTuple):
-    """How far back is looked, and the width of a step, of which there are at most 60."""
+    """Length of a range and of its steps, of which there are at most 60."""
 
     seconds: int
     step_seconds: int
@@ -68,7 +68,7 @@ Results = list[tuple[dict[str, str], Points]]
 
 
 class Figures(Struct, frozen=True):
-    """By table; `series` are requests per minute by step, `refusals` those of the region by code."""
+    """Usage by table. `series` holds requests per minute by step, `refusals` are the region's, by code."""
 
     requests: dict[str, dict[str, float]]
     request_bytes: dict[str, float]
@@ -79,14 +79,14 @@ class Figures(Struct, frozen=True):
 
     @property
     def tables(self) -> set[str]:
-        """All that were called."""
+        """Tables with any usage."""
         return {*self.requests, *self.request_bytes, *self.response_bytes, *self.series}
 
 
 async def read_figures(
     post: Post, labels: Mapping[str, str], span: Range, now_seconds: int, *, with_refusals: bool
 ) -> Figures:
-    """What series with these labels show. Raises UsageUnavailable."""
+    """Reads the usage of the series with these labels. Raises UsageUnavailable."""
     series = selector(equal(labels.items()))
     requests, whole = f"{USAGE_REQUESTS.name}{series}", f"[{span.seconds}s]"
     asked = [
@@ -115,7 +115,7 @@ async def read_figures(
 
 
 async def _all(asked: list[Coroutine[Any, Any, Results]]) -> list[Results]:
-    """What they give; the first that fails ends the others."""
+    """Runs all queries concurrently; the first failure cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in asked]
@@ -140,7 +140,7 @@ async def _steps(post: Post, now_seconds: int, span: Range, requests: str) -> Re
 
 
 async def _decode(body: bytes) -> Results:
-    """Labels and points of all series, of each at least one point."""
+    """Decodes all series; each has at least one point."""
     results: Results = []
     try:
         for number, raw in enumerate(msgspec.json.decode(body, type=_Answer).data.result, 1):
@@ -177,4 +177,4 @@ def _named(labels: dict[str, str], label: str, rule: re.Pattern[str]) -> str:
 
 
 def _unexpected() -> UsageUnavailable:
-    return UsageUnavailable("what answers at console.prometheus is not Prometheus with the gateway's series")
+    return UsageUnavailable("the server at console.prometheus is not a Prometheus with the gateway's metrics")

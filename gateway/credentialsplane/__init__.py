@@ -1,12 +1,12 @@
-"""The credentials listener: a workload shows who it is and gets session credentials; nothing else is here.
+"""The credentials listener: workloads prove their identity and get session credentials.
 
-errors        refusals, each with its STS code
-handler       which form is asked for; the bound of each address, the count of outcomes, the audit line
-web_identity  STS' form: `AssumeRoleWithWebIdentity`
-parameters    what that form sends, valid or refused
-sts           what STS answers
+handler       chooses the form; rate limit per address, counts and audit events
+web_identity  the form of STS: `AssumeRoleWithWebIdentity`
+parameters    parses the parameters of that form
+sts           renders the XML of STS
 container     the form of containers: a token in `Authorization`
-exchange      an identity for session credentials
-workloads     from a token to the workload that it proves
-arrivals      how often an address may ask
+exchange      trades a workload's identity for session credentials
+workloads     resolves a token to a workload
+address_rate  limits requests per address
+errors        refusals, with the error codes of STS
 """

@@ -1,4 +1,4 @@
-"""An identity for session credentials, which are bound to the app environment that it maps to."""
+"""Trades a workload's identity for session credentials, bound to the app environment of the workload."""
 
 from gateway.credentials.session import IssuedSession, Issuer
 from gateway.credentialsplane.errors import InvalidParameter, NoSuchWorkload
@@ -9,7 +9,7 @@ _SHORTEST_SECONDS = 900
 
 
 class Exchange:
-    """What both forms ask. A reload replaces both parts together."""
+    """Issues credentials for both forms. A reload replaces both parts together."""
 
     def __init__(self, workloads: Workloads, issuer: Issuer) -> None:
         self.workloads, self._issuer = workloads, issuer
@@ -19,9 +19,9 @@ class Exchange:
         self.workloads, self._issuer = workloads, issuer
 
     def lifetime_seconds(self, asked: int | None) -> int:
-        """What is asked for, or an hour; at most what is configured. Raises InvalidParameter.
+        """Returns the requested lifetime, by default an hour or the maximum. Raises InvalidParameter.
 
-        STS gives no less than 15 minutes; a configured maximum below that is also the least.
+        The minimum is that of STS, 15 minutes, or the configured maximum if that is shorter.
         """
         longest = self._issuer.max_ttl_seconds
         if asked is None:
@@ -32,7 +32,7 @@ class Exchange:
         return asked
 
     def issue(self, workload: Workload, ttl_seconds: int) -> IssuedSession:
-        """New credentials. Raises NoSuchWorkload if the role is no longer approved."""
+        """Issues new credentials. Raises NoSuchWorkload if the role is no longer approved."""
         sessions = self._issuer.sessions
         if sessions is None or not self._issuer.roles.approves(workload.role):
             raise NoSuchWorkload

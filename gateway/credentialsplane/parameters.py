@@ -1,4 +1,4 @@
-"""What a form of `AssumeRoleWithWebIdentity` sends: in its body, or in the query. Each parameter once."""
+"""Parses the parameters of `AssumeRoleWithWebIdentity` in body or query. Each may be given once."""
 
 import re
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 _RESTRICTING = re.compile(r"Policy|PolicyArns\..*")
 
 LONGEST_TOKEN = 20_000
-"""Characters that STS takes."""
+"""Longest token that STS accepts, in characters."""
 
 
 class AssumeRole(Struct, frozen=True):
-    """What is asked for. `duration_seconds` is None where the form leaves it open."""
+    """A parsed request; `duration_seconds` is None if the parameter is absent."""
 
     role: str
     session_name: str
@@ -31,7 +31,7 @@ class AssumeRole(Struct, frozen=True):
 
 
 def parse_parameters(query: bytes, body: bytes) -> AssumeRole:
-    """What the form asks for. Raises UnknownAction or InvalidParameter."""
+    """Parses a request. Raises UnknownAction or InvalidParameter."""
     sent = _decode(query, body)
     if (sent.get("Action"), sent.get("Version")) != _ACTION:
         raise UnknownAction

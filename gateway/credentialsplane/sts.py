@@ -1,4 +1,4 @@
-"""What STS answers, as it writes it."""
+"""Renders responses in the XML of STS."""
 
 import re
 from base64 import b32encode
@@ -12,14 +12,14 @@ from gateway.credentialsplane.workloads import Workload
 NAMESPACE = "https://sts.amazonaws.com/doc/2011-06-15/"
 
 _NO_CHARACTER = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write, and the carriage return, which no parser gives back."""
+"""Characters that XML 1.0 cannot represent, and the carriage return, which parsers normalize."""
 
 Element = tuple[str, "str | list[Element]"]
 """A name, and text or elements inside."""
 
 
 def assumed(workload: Workload, session_name: str, issued: IssuedSession, request_id: str) -> bytes:
-    """The response to a granted `AssumeRoleWithWebIdentity`."""
+    """Renders the response to a successful `AssumeRoleWithWebIdentity`."""
     role_id = "AROA" + b32encode(sha256(workload.role.encode()).digest()).decode()[:17]
     result: list[Element] = [
         ("SubjectFromWebIdentityToken", workload.subject),
@@ -52,19 +52,19 @@ def assumed(workload: Workload, session_name: str, issued: IssuedSession, reques
 
 
 def refused(code: str, message: str, *, is_ours: bool, request_id: str) -> bytes:
-    """The response to a refused request; `is_ours` if the sender can do nothing about it."""
+    """Renders a refusal; `is_ours` marks a fault of the gateway rather than of the sender."""
     kind = "Receiver" if is_ours else "Sender"
     error: list[Element] = [("Type", kind), ("Code", code), ("Message", message)]
     return _document("ErrorResponse", [("Error", error), ("RequestId", request_id)])
 
 
 def instant(seconds: int) -> str:
-    """`2026-11-20T00:00:00Z` for seconds since 1970, as AWS writes it."""
+    """Formats seconds since 1970 as AWS does: `2026-11-20T00:00:00Z`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _session_arn(role: str, session_name: str) -> str:
-    """What STS calls a session of the role."""
+    """Returns the ARN that STS gives to a session of the role."""
     begin, _, path = role.partition(":role/")
     if not path:
         return f"{role}/{session_name}"

@@ -17,7 +17,7 @@ class Rule(Struct, frozen=True):
     grant: PermissionGrant
 
     def applies(self, claims: Claims) -> bool:
-        """Tells whether the claim has the value."""
+        """Returns whether the claim has the value."""
         stated = claims.all.get(self.claim)
         return self.value in stated if isinstance(stated, list) else stated == self.value
 

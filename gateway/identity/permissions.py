@@ -20,7 +20,7 @@ class Patterns:
         self._any_of = [re.compile(translate(pattern)) for pattern in patterns]
 
     def match(self, name: str) -> bool:
-        """Tells whether a pattern matches the name, case-sensitively."""
+        """Returns whether a pattern matches the name, case-sensitively."""
         return not self._any_of or any(pattern.match(name) for pattern in self._any_of)
 
 
@@ -32,7 +32,7 @@ class PermissionGrant(Struct, frozen=True):
     apps: Patterns
 
     def covers(self, permission: Permission, target: Sequence[str]) -> bool:
-        """Tells whether the grant allows the permission on the target."""
+        """Returns whether the grant allows the permission on the target."""
         scopes = zip((self.orgs, self.apps), target, strict=False)
         return permission in self.allow and all(patterns.match(name) for patterns, name in scopes)
 
@@ -52,7 +52,7 @@ class Identity(Struct, frozen=True):
     issuer: str | None = None
 
     def may(self, permission: Permission, *target: str) -> bool:
-        """Tells whether a grant allows it on an app (`org, app`), an organization (`org`) or anywhere (none).
+        """Returns whether a grant allows it on an app (`org, app`), in an organization (`org`) or anywhere.
 
         Resources of no single app have empty names as their target: only an unbounded scope covers them.
         """

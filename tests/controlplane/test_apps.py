@@ -56,7 +56,7 @@ async def test_removing_an_app_removes_its_tables(blog):
     assert (await blog.get("k", token=token)).status == 401
 
 
-async def test_an_app_registered_again_begins_anew(blog):
+async def test_an_app_registered_again_starts_over(blog):
     await blog.manage("POST", TABLES, {"name": "posts"})
     await blog.manage("POST", f"{BLOG}/suspend")
     await blog.manage("DELETE", BLOG)
@@ -64,7 +64,7 @@ async def test_an_app_registered_again_begins_anew(blog):
     assert (await blog.manage("GET", TABLES)).json == []
 
 
-async def test_apps_are_listed_as_a_bare_array_declared_ones_too(blog):
+async def test_all_apps_are_listed_as_a_bare_array(blog):
     listed = (await blog.manage("GET", APPS)).json
     assert [(app["app_id"], app["status"]) for app in listed] == [("blog", "inactive"), ("shop", "active")]
 
@@ -93,7 +93,7 @@ async def test_an_app_that_is_not_registered_is_404(gateway, method, rest):
     assert (reply.status, reply.json) == (404, {"error": "app_not_found"})
 
 
-async def test_the_environment_is_production_unless_it_is_named(blog):
+async def test_the_environment_defaults_to_production(blog):
     assert (await blog.manage("GET", f"{BLOG}?env=production")).status == 200
     assert (await blog.manage("GET", f"{BLOG}?env=test")).status == 404
 
@@ -112,7 +112,7 @@ async def test_a_tables_own_limit_is_charged_beside_the_apps(blog):
 
 
 @pytest.mark.parametrize("query", ["environment=staging", "ENV=staging", "env=staging&dry=1", "x"])
-async def test_a_parameter_that_is_not_known_changes_nothing(blog, query):
+async def test_an_unknown_parameter_changes_nothing(blog, query):
     reply = await blog.manage("DELETE", f"{BLOG}?{query}")
     assert (reply.status, reply.json) == (422, {"error": "unknown_parameter"})
     assert (await blog.manage("GET", BLOG)).status == 200

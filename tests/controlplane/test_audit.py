@@ -60,7 +60,7 @@ def _lines(caplog) -> list[dict]:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[3]["action"])
-async def test_a_change_is_one_line_that_says_who_what_and_when(busy, caplog, change):
+async def test_a_change_is_one_audit_event_with_actor_action_and_time(busy, caplog, change):
     method, path, body, said = change
     caplog.clear()
     reply = await busy.manage(method, path, body)
@@ -72,7 +72,7 @@ async def test_a_change_is_one_line_that_says_who_what_and_when(busy, caplog, ch
     assert line["level"] == "info"
 
 
-async def test_issuing_credentials_is_one_line(gateway, caplog):
+async def test_issuing_credentials_is_one_audit_event(gateway, caplog):
     caplog.clear()
     issued = (await gateway.manage("POST", CREDENTIALS, {"role": ROLE, "ttl_seconds": 60})).json
     (line,) = _lines(caplog)
@@ -81,7 +81,7 @@ async def test_issuing_credentials_is_one_line(gateway, caplog):
 
 
 @pytest.mark.parametrize("change", REFUSED, ids=lambda change: change[3]["code"])
-async def test_a_change_that_is_refused_is_one_line_with_its_code(busy, caplog, change):
+async def test_a_refused_change_is_one_audit_event_with_its_code(busy, caplog, change):
     method, path, body, said = change
     caplog.clear()
     reply = await busy.manage(method, path, body)
@@ -91,13 +91,13 @@ async def test_a_change_that_is_refused_is_one_line_with_its_code(busy, caplog, 
 
 
 @pytest.mark.parametrize(("method", "path"), NO_CHANGES)
-async def test_what_asks_for_no_change_is_not_in_the_audit_log(busy, caplog, method, path):
+async def test_reads_are_not_in_the_audit_log(busy, caplog, method, path):
     caplog.clear()
     await busy.manage(method, path)
     assert _lines(caplog) == []
 
 
-async def test_a_change_that_the_store_did_not_get_is_refused(busy, caplog):
+async def test_a_change_that_never_reached_the_store_is_refused(busy, caplog):
     busy.faults.fail = {"*"}
     caplog.clear()
     reply = await busy.manage("POST", f"{BLOG}/suspend")
@@ -107,7 +107,7 @@ async def test_a_change_that_the_store_did_not_get_is_refused(busy, caplog):
     assert "nothing was changed" in reply.headers["x-kvs-error-detail"]
 
 
-async def test_a_change_of_which_nothing_more_is_heard_is_unknown(busy, caplog, monkeypatch):
+async def test_a_change_without_a_reply_of_the_store_is_unknown(busy, caplog, monkeypatch):
     monkeypatch.setattr(changes, "_FIND_OUT_SECONDS", 0)
     busy.faults.lose = {f"app/{HERE}"}
     caplog.clear()
@@ -119,7 +119,7 @@ async def test_a_change_of_which_nothing_more_is_heard_is_unknown(busy, caplog, 
     assert "repeated safely" in reply.headers["x-kvs-error-detail"]
 
 
-async def test_a_change_whose_reply_is_lost_is_done_if_it_was(busy, caplog):
+async def test_a_change_whose_reply_is_lost_is_done_if_it_was_applied(busy, caplog):
     busy.faults.lose = {f"app/{HERE}"}
     caplog.clear()
     reply = await busy.manage("POST", TABLES, {"name": "more"})
@@ -128,7 +128,7 @@ async def test_a_change_whose_reply_is_lost_is_done_if_it_was(busy, caplog):
     assert (await busy.get("k", token=reply.json["token"])).status == 200
 
 
-async def test_an_app_whose_record_is_corrupt_says_what_to_do_and_can_be_removed(busy, caplog):
+async def test_an_app_with_a_corrupt_record_is_refused_with_advice_and_can_be_removed(busy, caplog):
     records = busy.app.stores.records
     record = await records.read(f"app/{HERE}")
     await records.swap(f"app/{HERE}", b"{", record.version)
@@ -142,7 +142,7 @@ async def test_an_app_whose_record_is_corrupt_says_what_to_do_and_can_be_removed
     assert (await busy.manage("GET", BLOG)).status == 404
 
 
-async def test_no_log_line_holds_a_token_or_a_secret(gateway, caplog):
+async def test_no_log_line_contains_a_token_or_a_secret(gateway, caplog):
     caplog.set_level(logging.DEBUG)
     secrets = [CONTROL_TOKEN]
     await gateway.manage("PUT", BLOG, {"type": "api"})
@@ -156,7 +156,7 @@ async def test_no_log_line_holds_a_token_or_a_secret(gateway, caplog):
     assert not [secret for secret in secrets if secret in written]
 
 
-async def test_the_line_tells_which_of_several_control_tokens_was_used(caplog):
+async def test_the_audit_event_names_the_control_token(caplog):
     async with run_gateway(
         {"control": {"tokens": ["first-control-token", "second-control-token"]}}
     ) as gateway:
@@ -164,7 +164,7 @@ async def test_the_line_tells_which_of_several_control_tokens_was_used(caplog):
     assert _lines(caplog)[0]["actor"] == "token-2"
 
 
-async def test_changes_are_recorded_whatever_the_log_level_is(gateway, caplog, capsys):
+async def test_changes_are_recorded_at_any_log_level(gateway, caplog, capsys):
     root = logging.getLogger()
     before, level = list(root.handlers), root.level
     try:

@@ -64,7 +64,7 @@ async def test_an_altered_line_does_not_fit(rotated, name, value):
     assert faults_of(altered)
 
 
-async def test_every_action_that_changes_something_has_its_lines(tmp_path, written):
+async def test_every_changing_action_writes_audit_events(tmp_path, written):
     """What the schema names is what the routes have, and none is missing here."""
     async with run_gateway(vouched(tmp_path)) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
@@ -81,7 +81,7 @@ async def test_every_action_that_changes_something_has_its_lines(tmp_path, writt
     assert {line["action"] for line in written.lines if line["outcome"] == "done"} == named
 
 
-async def test_the_metric_agrees_with_the_lines(blog, written, monkeypatch):
+async def test_the_metric_agrees_with_the_audit_events(blog, written, monkeypatch):
     """By action and outcome, whatever becomes of a change; what asks for none has no line."""
     before = await _counted(blog)
     await blog.manage("POST", TABLES, {"name": "posts"})
@@ -104,7 +104,7 @@ async def test_the_metric_agrees_with_the_lines(blog, written, monkeypatch):
     assert lines - counted == {}
 
 
-async def test_a_change_that_was_cut_short_is_counted_and_written_as_unknown(written):
+async def test_a_cancelled_change_is_counted_and_recorded_as_unknown(written):
     async with run_gateway() as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         gateway.faults.gate.clear()

@@ -31,7 +31,7 @@ async def limited(blog):
     ],
     ids=str,
 )
-async def test_of_an_app_what_is_named_changes_and_nothing_else(limited, named):
+async def test_patch_changes_the_given_fields_of_an_app_only(limited, named):
     before = (await limited.manage("GET", BLOG)).json
     reply = await limited.manage("PATCH", BLOG, named)
     known = {field: value for field, value in named.items() if field in ("type", *LIMITS)}
@@ -40,12 +40,12 @@ async def test_of_an_app_what_is_named_changes_and_nothing_else(limited, named):
 
 
 @pytest.mark.parametrize(("field", "default"), [("requests_per_minute", 600), ("max_tables", 3)])
-async def test_null_makes_a_limit_of_an_app_the_default_again(limited, field, default):
+async def test_null_resets_a_limit_of_an_app_to_the_default(limited, field, default):
     reply = await limited.manage("PATCH", BLOG, {field: None})
     assert {name: reply.json[name] for name in LIMITS} == {**LIMITS, field: default}
 
 
-async def test_an_app_that_put_replaces_has_the_defaults_for_what_is_left_out(limited):
+async def test_put_resets_omitted_fields_to_the_defaults(limited):
     reply = await limited.manage("PUT", BLOG, {"type": "api"})
     assert (reply.json["requests_per_minute"], reply.json["max_tables"]) == (600, 3)
 
@@ -65,13 +65,13 @@ async def test_changes_of_different_fields_at_the_same_time_are_all_kept(limited
     assert [shown[field] for field in ("type", *LIMITS)] == ["sse", 7, 9]
 
 
-async def test_a_changed_limit_of_an_app_is_in_effect_at_once(limited):
+async def test_a_changed_app_limit_takes_effect_immediately(limited):
     token = (await limited.manage("POST", f"{POSTS}/rotate")).json["token"]
     await limited.manage("PATCH", BLOG, {"requests_per_minute": 2})
     assert [(await limited.get("k", token=token)).status for _ in range(3)] == [200, 200, 429]
 
 
-async def test_a_table_is_shown_alone_as_in_the_list(limited):
+async def test_a_single_table_is_shown_as_in_the_list(limited):
     reply = await limited.manage("GET", POSTS)
     assert (reply.status, [reply.json]) == (200, (await limited.manage("GET", TABLES)).json)
 
@@ -89,31 +89,29 @@ async def test_a_changed_table_has_the_new_limit_and_the_time_of_the_change(limi
     assert (reply.status, reply.json) == (200, {**before, **changed})
 
 
-async def test_a_changed_limit_of_a_table_is_in_effect_at_once(limited):
+async def test_a_changed_table_limit_takes_effect_immediately(limited):
     token = (await limited.manage("POST", f"{POSTS}/rotate")).json["token"]
     await limited.manage("PATCH", POSTS, {"minute_limit": 2})
     assert [(await limited.get("k", token=token)).status for _ in range(3)] == [200, 200, 429]
 
 
-async def test_null_leaves_a_table_the_limit_of_its_app_alone(limited):
+async def test_null_removes_the_limit_of_a_table(limited):
     assert (await limited.manage("PATCH", POSTS, {"minute_limit": None})).json["minute_limit"] == 50
 
 
-async def test_a_change_that_names_no_limit_leaves_that_of_the_table(limited):
+async def test_an_empty_change_keeps_the_limit_of_a_table(limited):
     assert (await limited.manage("PATCH", POSTS, {})).json["minute_limit"] == 20
 
 
 @pytest.mark.parametrize(
     ("own", "of_the_app", "in_effect"), [(20, 50, 20), (80, 50, 50), (None, 50, 50), (None, None, 600)]
 )
-async def test_the_limit_shown_of_a_table_is_the_one_in_effect_and_always_a_number(
-    limited, own, of_the_app, in_effect
-):
+async def test_a_table_shows_its_effective_limit_as_a_number(limited, own, of_the_app, in_effect):
     await limited.manage("PATCH", BLOG, {"requests_per_minute": of_the_app})
     assert (await limited.manage("PATCH", POSTS, {"minute_limit": own})).json["minute_limit"] == in_effect
 
 
-async def test_the_configured_limit_is_shown_of_tables_without_one_of_their_own():
+async def test_a_table_without_a_limit_shows_the_configured_one():
     async with run_gateway({"rate_limit": {"requests_per_minute": 42}}) as gateway:
         tables = (await gateway.manage("GET", DECLARED_TABLES)).json
         assert [table["minute_limit"] for table in tables] == [42, 42]
@@ -147,12 +145,12 @@ async def test_a_refused_change_changes_nothing(limited, path, named, code):
         ("PATCH", f"{TABLES}/POSTS", "table_not_found"),
     ],
 )
-async def test_what_is_not_there_is_not_changed_and_not_made(limited, method, path, code):
+async def test_changing_a_missing_app_or_table_creates_nothing(limited, method, path, code):
     reply = await limited.manage(method, path, {"type": "api"} if method == "PATCH" else None)
     assert (reply.status, reply.error) == (404, code)
 
 
 @pytest.mark.parametrize("path", [DECLARED, f"{DECLARED_TABLES}/sessions"])
-async def test_what_the_configuration_declares_is_not_changed(gateway, path):
+async def test_declared_apps_and_tables_cannot_be_changed(gateway, path):
     reply = await gateway.manage("PATCH", path, {"minute_limit": 1, "type": "sse"})
     assert (reply.status, reply.error) == (409, "declared_app")

@@ -38,7 +38,7 @@ async def signer_of(gateway) -> Signer:
     return Signer(issued["AccessKeyId"], issued["SecretAccessKey"], issued["SessionToken"])
 
 
-async def test_no_call_gives_a_user_more_than_it_has(watched):
+async def test_no_call_extends_the_permissions_of_its_caller(watched):
     """No route knows of tokens and rules: they are in the configuration alone."""
     gateway = watched.gateway
     before = (await gateway.manage("GET", "/v1/whoami", token=USER)).json
@@ -56,7 +56,7 @@ async def test_no_call_gives_a_user_more_than_it_has(watched):
     assert not [path for path in paths if "token" in path or "oidc" in path or "workload" in path]
 
 
-async def test_what_it_issued_outlives_it_until_the_access_keys_of_its_audit_lines_are_denied(watched):
+async def test_credentials_of_a_revoked_token_work_until_their_access_keys_are_denied(watched):
     gateway = watched.gateway
     table = (await gateway.manage("POST", TABLES, {"name": "posts"}, token=USER)).json["token"]
     with audit_lines() as written:
@@ -69,7 +69,7 @@ async def test_what_it_issued_outlives_it_until_the_access_keys_of_its_audit_lin
     assert (await gateway.put("k", 1, signer=signer, token=table)).error == "invalid_credentials"
 
 
-async def test_the_token_of_a_table_that_it_created_serves_until_it_is_rotated(watched):
+async def test_a_table_token_created_by_a_revoked_token_works_until_it_is_rotated(watched):
     gateway = watched.gateway
     table = (await gateway.manage("POST", TABLES, {"name": "posts"}, token=USER)).json["token"]
     await end(watched)

@@ -23,7 +23,7 @@ async def fetch(gateway, path, method="GET", **headers):
     return await gateway.manage(method, path, token=None, headers=fields)
 
 
-async def test_every_file_of_the_package_is_served_with_its_type_and_the_headers_that_guard_it(gateway):
+async def test_every_file_is_served_with_its_type_and_security_headers(gateway):
     for path, file in read_files().items():
         reply = await fetch(gateway, path)
         assert (reply.status, reply.body) == (200, file.body), path
@@ -36,7 +36,7 @@ async def test_every_file_of_the_package_is_served_with_its_type_and_the_headers
         assert "camera=()" in reply.headers["Permissions-Policy"]
 
 
-def test_the_kind_of_a_file_is_told_by_its_name(tmp_path):
+def test_the_suffix_of_a_file_decides_its_type(tmp_path):
     (tmp_path / "pages").mkdir()
     for name in ("index.html", "pages/app.js", "style.css", "icon.svg", "LICENSE.txt", "notes.py", ".hidden"):
         (tmp_path / name).write_text(name)
@@ -55,7 +55,7 @@ def test_the_kind_of_a_file_is_told_by_its_name(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
-async def test_a_file_that_the_browser_has_is_not_sent_again(gateway, form):
+async def test_a_cached_file_is_not_sent_again(gateway, form):
     tag = (await fetch(gateway, PATH)).headers["ETag"]
     reply = await fetch(gateway, PATH, If_None_Match=form.format(tag))
     assert (reply.status, reply.body, reply.headers["ETag"]) == (304, b"", tag)
@@ -63,18 +63,18 @@ async def test_a_file_that_the_browser_has_is_not_sent_again(gateway, form):
     assert "Content-Security-Policy" in reply.headers
 
 
-async def test_another_tag_gets_the_file(gateway):
+async def test_a_different_entity_tag_gets_the_file(gateway):
     assert (await fetch(gateway, PATH, If_None_Match='"other"')).status == 200
 
 
-async def test_head_tells_what_get_would_send(gateway):
+async def test_head_has_the_header_fields_of_get(gateway):
     got, told = await fetch(gateway, PATH), await fetch(gateway, PATH, "HEAD")
     assert (told.status, told.body) == (200, b"")
     assert told.headers["Content-Length"] == str(len(got.body))
 
 
 @pytest.mark.parametrize("host", ["evil.example.com", "a@b", '"><script>'])
-async def test_the_path_without_its_slash_leads_to_the_console_whatever_the_host_says(gateway, host):
+async def test_the_path_without_a_slash_redirects_to_the_console_for_any_host(gateway, host):
     received = await gateway.send_raw(
         f"GET /console?x=//evil.example.com HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(),
         listener="control",
@@ -120,7 +120,7 @@ async def test_any_other_path_is_404_in_json(gateway, path):
         ("POST", "/v1/sign-in", 405),
     ],
 )
-async def test_what_is_no_file_is_guarded_by_the_same_policy(gateway, method, path, status):
+async def test_refusals_have_the_same_security_headers(gateway, method, path, status):
     reply = await fetch(gateway, path, method)
     assert reply.status == status
     assert reply.headers.getall("Content-Security-Policy") == [POLICY.format("")]
@@ -128,18 +128,18 @@ async def test_what_is_no_file_is_guarded_by_the_same_policy(gateway, method, pa
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-async def test_files_are_read_alone(gateway, method):
+async def test_files_allow_reading_methods_only(gateway, method):
     reply = await fetch(gateway, PATH, method)
     assert (reply.status, reply.error, reply.headers["Allow"]) == (405, "method_not_allowed", "GET, HEAD")
 
 
-async def test_switched_off_nothing_is_there():
+async def test_a_disabled_console_is_404():
     async with run_gateway({"console": {"enabled": False}}) as gateway:
         for path in ("/console", PATH, PATH + "index.html"):
             assert (await fetch(gateway, path)).status == 404
 
 
-async def test_what_the_control_plane_tells_is_not_kept(gateway):
+async def test_control_plane_responses_are_not_cacheable(gateway):
     for token in (CONTROL_TOKEN, "wrong"):
         reply = await gateway.manage("GET", "/v1/whoami", token=token)
         assert reply.headers["Cache-Control"] == "no-store"
@@ -161,11 +161,11 @@ async def test_requests_without_a_token_are_counted(gateway):
     assert set(shown.values()) == {1}
 
 
-async def test_where_nobody_vouches_there_is_nobody_to_sign_in_with(gateway):
+async def test_without_issuers_the_sign_in_list_is_empty(gateway):
     assert (await fetch(gateway, "/v1/sign-in")).json == []
 
 
-async def test_who_is_not_signed_in_is_told_issuer_and_client_and_nothing_else():
+async def test_anonymous_callers_see_issuer_and_client_only():
     control = trusting(
         {"issuer": "https://login.example.com/realms/a"},
         {"issuer": "https://id.example.com:8443", "client_id": "console"},
@@ -196,7 +196,7 @@ async def test_who_is_not_signed_in_is_told_issuer_and_client_and_nothing_else()
         "kubernetes/serviceaccount",
     ],
 )
-async def test_an_issuer_that_is_no_safe_address_of_the_web_is_neither_told_nor_in_the_policy(issuer):
+async def test_an_issuer_without_a_safe_url_is_neither_listed_nor_in_the_policy(issuer):
     async with run_gateway({"control": trusting({"issuer": issuer})}) as gateway:
         assert (await fetch(gateway, "/v1/sign-in")).json == []
         assert (await fetch(gateway, PATH)).headers["Content-Security-Policy"] == POLICY.format("")

@@ -30,7 +30,7 @@ async def test_credentials_have_the_form_of_credential_process(gateway):
     ("ttl", "expiration"),
     [({}, "2026-11-20T01:00:00.000Z"), ({"ttl_seconds": 60}, "2026-11-20T00:01:00.000Z")],
 )
-async def test_credentials_live_for_an_hour_or_as_long_as_asked(gateway, ttl, expiration):
+async def test_credentials_live_for_an_hour_or_as_requested(gateway, ttl, expiration):
     assert (await _issue(gateway, **ttl)).json["Expiration"] == expiration
 
 
@@ -56,7 +56,7 @@ async def test_credentials_bound_to_another_app_environment_are_refused(gateway,
 
 
 @pytest.mark.parametrize("missing", list(SHOP))
-async def test_a_part_of_an_app_environment_alone_is_422(gateway, missing):
+async def test_an_incomplete_app_environment_is_422(gateway, missing):
     reply = await _issue(gateway, **{part: name for part, name in SHOP.items() if part != missing})
     assert reply.status == 422
     reply = await _issue(gateway, **{missing: SHOP[missing]})
@@ -76,7 +76,7 @@ async def test_a_missing_role_is_422(gateway):
 
 
 @pytest.mark.parametrize(("ttl_seconds", "status"), [(900, 200), (901, 422)])
-async def test_the_longest_life_is_configurable(ttl_seconds, status):
+async def test_the_maximum_lifetime_is_configurable(ttl_seconds, status):
     async with run_gateway({"signature": {"credentials": {"session": {"max_ttl_seconds": 900}}}}) as gateway:
         assert (await _issue(gateway, ttl_seconds=ttl_seconds)).status == status
         assert (await _issue(gateway)).json["Expiration"] == "2026-11-20T00:15:00.000Z"
@@ -88,7 +88,7 @@ async def test_without_master_keys_no_credentials_are_issued():
         assert (reply.status, reply.json) == (409, {"error": "session_credentials_disabled"})
 
 
-async def test_no_two_credentials_are_the_same(gateway):
+async def test_credentials_are_unique(gateway):
     issued = [(await _issue(gateway)).json for _ in range(20)]
     assert len({each["AccessKeyId"] for each in issued}) == 20
     assert len({each["SecretAccessKey"] for each in issued}) == 20

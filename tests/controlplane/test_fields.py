@@ -43,7 +43,7 @@ async def test_a_number_out_of_range_or_of_another_type_is_422(table, field, val
 
 
 @pytest.mark.parametrize(("field", "value"), INSIDE)
-async def test_a_number_at_the_end_of_its_range_or_null_is_taken(table, field, value):
+async def test_a_number_at_the_end_of_its_range_or_null_is_accepted(table, field, value):
     method, path, body, _ = FIELDS[field]
     reply = await table.manage(method, path, {**body, field: value})
     assert reply.status in (200, 201)
@@ -60,7 +60,7 @@ async def test_a_missing_table_name_is_422(blog):
 
 
 @pytest.mark.parametrize("name", ["a", "A", "_", "9", "a" * 32, "Table_9"])
-async def test_a_table_name_at_the_ends_of_the_rule_is_taken(blog, name):
+async def test_the_shortest_and_longest_table_names_are_accepted(blog, name):
     created = (await blog.manage("POST", TABLES, {"name": name})).json
     assert created["table"]["name"] == name
     assert created["table"]["env_var_name"] == f"SERVICE_KVS_TOKEN_{name.upper()}"
@@ -83,7 +83,7 @@ async def test_a_malformed_environment_is_422(gateway, env):
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-async def test_an_unusual_name_is_taken_for_org_app_and_env(gateway, name):
+async def test_an_unusual_name_is_accepted_for_org_app_and_env(gateway, name):
     path = f"/v1/orgs/{name}/apps/{name}?env={name}"
     shown = (await gateway.manage("PUT", path, {"type": "api"})).json
     assert (shown["org_id"], shown["app_id"], shown["env_id"]) == (name, name, name)
@@ -114,7 +114,7 @@ async def test_an_empty_body_is_an_empty_object(blog):
     assert (await blog.manage("POST", f"{TABLES}/posts/rotate", b"")).status == 200
 
 
-async def test_of_repeated_fields_the_last_counts(blog):
+async def test_the_last_of_repeated_fields_counts(blog):
     created = await blog.manage("POST", TABLES, b'{"name": "one", "name": "two"}')
     assert created.json["table"]["name"] == "two"
 

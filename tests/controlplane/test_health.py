@@ -16,7 +16,7 @@ async def health(gateway, **options):
     return (await gateway.manage("GET", HEALTH, **options)).json
 
 
-async def test_it_tells_what_readiness_tells_and_which_replica_it_is(gateway):
+async def test_health_reports_readiness_and_the_replica(gateway):
     ready = (await gateway.ask_ops("/readyz")).json
     told = await health(gateway)
     assert {name: told[name] for name in ready} == ready
@@ -29,7 +29,7 @@ async def test_it_tells_what_readiness_tells_and_which_replica_it_is(gateway):
     assert told["clock_skew_seconds"] == {}
 
 
-async def test_a_store_that_is_down_is_told_and_the_call_succeeds(gateway):
+async def test_health_reports_a_store_that_is_down_with_status_200(gateway):
     gateway.faults.fail = {"ping"}
     await gateway.app.ops.health.check()
     reply = await gateway.manage("GET", HEALTH)
@@ -37,7 +37,7 @@ async def test_a_store_that_is_down_is_told_and_the_call_succeeds(gateway):
 
 
 @pytest.mark.parametrize(("allow", "status"), [(["read"], 200), (["tables", "apps", "credentials"], 403)])
-async def test_it_takes_permission_to_read_something(allow, status):
+async def test_health_needs_a_read_permission(allow, status):
     entry = {"name": "team", "token": "the-token-of-the-team", "allow": allow, "orgs": ["other"]}
     async with run_gateway({"control": {"tokens": [CONTROL_TOKEN, entry]}}) as gateway:
         assert (await gateway.manage("GET", HEALTH, token=entry["token"])).status == status
@@ -48,7 +48,7 @@ async def test_it_has_no_parameters(gateway):
     assert (await gateway.manage("GET", HEALTH + "?verbose=1")).error == "unknown_parameter"
 
 
-async def test_a_reload_that_failed_is_told_until_one_succeeds(tmp_path):
+async def test_a_failed_reload_is_reported_until_one_succeeds(tmp_path):
     async with watching(tmp_path) as watched:
         gateway = watched.gateway
         gateway.clock.advance(60_000)

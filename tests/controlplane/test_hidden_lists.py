@@ -55,7 +55,7 @@ def joined(found):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-async def test_pages_together_are_the_apps_that_may_be_seen(limit):
+async def test_all_pages_together_list_the_visible_apps(limit):
     names = [f"acme/{app}" for app in ("blog", "shop-a", "shop-b", "wiki", "shop-c")]
     async with await running_with(declared(*names), apps=["shop-*"]) as gateway:
         await store(gateway, "acme", ["a", "shop-ab", "z"])
@@ -64,7 +64,7 @@ async def test_pages_together_are_the_apps_that_may_be_seen(limit):
     assert all(len(page) == limit for page in found[:-1])
 
 
-async def test_where_much_is_hidden_a_page_costs_a_bounded_number_of_store_calls():
+async def test_a_page_of_hidden_apps_costs_a_bounded_number_of_store_calls():
     async with await running_with(declared(), apps=["zz*"]) as gateway:
         await store(gateway, "acme", [f"a{number:05d}" for number in range(8000)] + ["zz-1"])
         before = gateway.faults.count("page")
@@ -74,29 +74,29 @@ async def test_where_much_is_hidden_a_page_costs_a_bounded_number_of_store_calls
         found, places = await pages(gateway, f"{APPS}?limit=5")
     assert joined(found) == ["zz-1"]
     assert places
-    assert len({len(place) for place in places}) == 1
+    assert len({len(cursor) for cursor in places}) == 1
 
 
-async def test_no_link_tells_the_name_of_what_is_hidden():
+async def test_no_link_reveals_a_hidden_name():
     async with await running_with(declared(), apps=["zz*"]) as gateway:
         await store(gateway, "acme", [f"hidden{number:05d}" for number in range(4000)] + ["zz-1"])
         _, places = await pages(gateway, f"{APPS}?limit=1")
     assert places
-    assert all(place.startswith("~") and "hidden" not in place for place in places)
+    assert all(cursor.startswith("~") and "hidden" not in cursor for cursor in places)
 
 
-async def test_a_place_is_sealed_for_its_own_list_and_cannot_be_changed():
+async def test_a_cursor_is_bound_to_its_list_and_tamper_proof():
     async with await running_with(declared(), apps=["zz*"]) as gateway:
         await store(gateway, "acme", [f"hidden{number:05d}" for number in range(4000)])
-        (_, (place, *_)) = await pages(gateway, f"{APPS}?limit=1")
-        changed = place[:-5] + ("A" if place[-5] != "A" else "B") + place[-4:]
-        for path in (f"/v1/orgs/other/apps?after={place}", f"{APPS}?after={changed}", f"{APPS}?after=~A"):
+        (_, (cursor, *_)) = await pages(gateway, f"{APPS}?limit=1")
+        changed = cursor[:-5] + ("A" if cursor[-5] != "A" else "B") + cursor[-4:]
+        for path in (f"/v1/orgs/other/apps?after={cursor}", f"{APPS}?after={changed}", f"{APPS}?after=~A"):
             reply = await gateway.manage("GET", path, token=TOKEN)
             assert (reply.status, reply.error) == (422, "invalid_after")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 1000])
-async def test_organizations_that_may_not_be_seen_are_left_out(limit):
+async def test_hidden_organizations_are_left_out(limit):
     names = [f"{org}/a" for org in ("acme", "other", "team-1", "team-3")]
     async with await running_with(declared(*names), orgs=["team-*"]) as gateway:
         await store(gateway, "team-2", ["a"])
@@ -105,7 +105,7 @@ async def test_organizations_that_may_not_be_seen_are_left_out(limit):
     assert joined(found) == ["team-1", "team-2", "team-3"]
 
 
-async def test_behind_many_hidden_organizations_the_next_page_goes_on_with_declared_and_managed_ones():
+async def test_paging_continues_after_many_hidden_organizations():
     names = [f"{org}/a" for org in ("aa-team", "m-team", "zz-team")]
     async with await running_with(declared(*names), orgs=["*-team"]) as gateway:
         for number in range(150):
@@ -117,7 +117,7 @@ async def test_behind_many_hidden_organizations_the_next_page_goes_on_with_decla
         assert [org["id"] for org in first.json] == ["aa-team"]
         found, places = await pages(gateway, "/v1/orgs?limit=10")
     assert joined(found) == ["aa-team", "m-team", "n-team", "zz-team"]
-    assert all(place.startswith("~") for place in places)
+    assert all(cursor.startswith("~") for cursor in places)
 
 
 SECRETS = {
@@ -139,16 +139,16 @@ def settings_with(control=None, credentials=None):
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
-def test_whoever_has_the_same_secrets_opens_a_place_and_nobody_else(secret):
-    place = cursor_cipher(settings_with(**secret)).seal("/v1/orgs", "hidden")
-    assert cursor_cipher(settings_with(**secret)).open("/v1/orgs", place) == "hidden"
+def test_replicas_with_the_same_secrets_share_cursors(secret):
+    cursor = cursor_cipher(settings_with(**secret)).encrypt("/v1/orgs", "hidden")
+    assert cursor_cipher(settings_with(**secret)).decrypt("/v1/orgs", cursor) == "hidden"
     with pytest.raises(InvalidField):
-        cursor_cipher(settings_with()).open("/v1/orgs", place)
+        cursor_cipher(settings_with()).decrypt("/v1/orgs", cursor)
 
 
 @pytest.mark.parametrize("credentials", [{}, {"trusted_proxy": {"networks": ["10.0.0.0/8"]}}])
-def test_a_configuration_without_a_secret_opens_no_place(credentials):
+def test_without_secrets_no_other_replica_decrypts_a_cursor(credentials):
     """Whoever knows the file could else make the key of it."""
-    place = cursor_cipher(settings_with(credentials=credentials)).seal("/v1/orgs", "hidden")
+    cursor = cursor_cipher(settings_with(credentials=credentials)).encrypt("/v1/orgs", "hidden")
     with pytest.raises(InvalidField):
-        cursor_cipher(settings_with(credentials=credentials)).open("/v1/orgs", place)
+        cursor_cipher(settings_with(credentials=credentials)).decrypt("/v1/orgs", cursor)

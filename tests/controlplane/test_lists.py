@@ -60,20 +60,20 @@ ALL = [
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 8, 1000])
-async def test_pages_together_are_all_apps_in_one_order(many, limit):
+async def test_all_pages_together_list_every_app_in_order(many, limit):
     found = await pages(many, f"{APPS}?limit={limit}")
     assert names_of(joined(found)) == ALL
     assert all(len(page) == limit for page in found[:-1])
     assert len(found[-1]) in range(1, limit + 1)
 
 
-async def test_a_page_has_a_hundred_apps_unless_another_limit_is_asked_for():
+async def test_a_page_has_100_apps_by_default():
     names = [f"acme/app{number:03d}/production" for number in range(101)]
     async with run_gateway(declared(*names)) as gateway:
         assert [len(page) for page in await pages(gateway, APPS)] == [100, 1]
 
 
-async def test_the_link_keeps_the_limit_and_leads_to_this_listener_alone(many):
+async def test_the_link_keeps_the_limit_and_stays_on_this_listener(many):
     link = (await many.manage("GET", f"{APPS}?limit=3")).headers["Link"]
     assert link == f'<{APPS}?limit=3&after=b%2Fproduction>; rel="next"'
     assert urlsplit(link[1 : link.index(">")]).netloc == ""
@@ -87,12 +87,12 @@ async def test_the_last_page_has_no_link(many):
     ("after", "first"),
     [("d/production", "d/test"), ("d/q", "d/test"), ("d", "e/production"), ("b", "both/production")],
 )
-async def test_a_page_begins_after_an_app_or_one_environment_of_it(many, after, first):
+async def test_a_page_starts_after_an_app_or_one_of_its_environments(many, after, first):
     listed = (await many.manage("GET", f"{APPS}?after={after}")).json
     assert names_of(listed)[0] == first
 
 
-async def test_a_page_after_an_app_that_was_removed_goes_on_where_it_stood(many):
+async def test_a_page_after_a_removed_app_continues_at_its_position(many):
     await many.manage("DELETE", "/v1/orgs/acme/apps/b-2")
     assert names_of((await many.manage("GET", f"{APPS}?after=b-2/production")).json)[0] == "b/production"
 
@@ -113,13 +113,13 @@ async def test_a_page_after_an_app_that_was_removed_goes_on_where_it_stood(many)
         ("env=test", "unknown_parameter"),
     ],
 )
-async def test_a_parameter_that_is_no_page_is_refused(gateway, path, query, code):
+async def test_invalid_page_parameters_are_refused(gateway, path, query, code):
     reply = await gateway.manage("GET", f"{path}?{query}")
     assert (reply.status, reply.error) == (422, code)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 1000])
-async def test_organizations_are_found_each_once(many, limit):
+async def test_each_organization_is_listed_once(many, limit):
     found = joined(await pages(many, f"/v1/orgs?limit={limit}"))
     assert found == [{"id": org, "name": org} for org in ("acme-2", "acme", "zeta")]
 
@@ -130,7 +130,7 @@ async def test_organizations_are_a_bare_array_without_pages_up_to_a_thousand():
         assert (len(reply.json), reply.headers.get("Link")) == (300, None)
 
 
-async def test_an_organization_whose_last_app_is_removed_is_gone(many):
+async def test_an_organization_disappears_with_its_last_app(many):
     await many.manage("DELETE", "/v1/orgs/acme-2/apps/y")
     assert [org["id"] for org in (await many.manage("GET", "/v1/orgs")).json] == ["acme", "zeta"]
 

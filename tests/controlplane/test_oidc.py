@@ -40,7 +40,7 @@ async def ask(gateway, method, path, body=None, **claims):
     return await gateway.manage(method, path, body, token=sent.decode())
 
 
-async def test_rules_that_match_are_granted_side_by_side(gateway):
+async def test_all_matching_rules_are_granted(gateway):
     who = (await ask(gateway, "GET", "/v1/whoami", groups=["shop", "ops"], email="eve@example.com")).json
     assert (who["name"], who["issuer"], who["allow"]) == ("ada", ISSUER, ["read", "tables"])
     assert who["grants"] == [
@@ -52,12 +52,12 @@ async def test_rules_that_match_are_granted_side_by_side(gateway):
 @pytest.mark.parametrize(
     "claims", [{}, {"groups": ["other"]}, {"groups": {"shop": 1}}, {"groups": "shop,ops"}]
 )
-async def test_who_matches_no_rule_may_only_ask_who_it_is(gateway, claims):
+async def test_a_subject_without_a_matching_rule_may_only_call_whoami(gateway, claims):
     assert (await ask(gateway, "GET", "/v1/whoami", **claims)).json["allow"] == []
     assert (await ask(gateway, "GET", APPS, **claims)).error == "not_allowed"
 
 
-async def test_a_person_does_what_a_rule_allows_where_it_allows_it(gateway, caplog):
+async def test_a_person_has_the_permissions_of_a_rule_within_its_scope(gateway, caplog):
     caplog.clear()
     email = {"email": "ada@example.com"}
     assert (await ask(gateway, "PUT", BLOG, {"type": "api"}, **email)).status == 201
@@ -70,7 +70,7 @@ async def test_a_person_does_what_a_rule_allows_where_it_allows_it(gateway, capl
     ]
 
 
-async def test_a_token_for_somebody_else_is_401_and_control_tokens_work_beside(gateway):
+async def test_a_token_for_another_audience_is_401_and_control_tokens_still_work(gateway):
     reply = await ask(gateway, "GET", APPS, aud="other")
     assert (reply.status, reply.error) == (401, "invalid_token")
     assert "JWT" in reply.headers["x-kvs-error-detail"]
@@ -78,7 +78,7 @@ async def test_a_token_for_somebody_else_is_401_and_control_tokens_work_beside(g
     assert (await gateway.manage("GET", APPS)).status == 200
 
 
-async def test_no_line_holds_a_token(gateway, caplog):
+async def test_no_log_line_contains_a_jwt(gateway, caplog):
     for claims in ({"groups": ["ops"]}, {"aud": "other"}):
         sent = token(gateway.clock, **claims).decode()
         await gateway.manage("PUT", BLOG, {"type": "api"}, token=sent)
@@ -87,7 +87,7 @@ async def test_no_line_holds_a_token(gateway, caplog):
         assert sent.rpartition(".")[2] not in written
 
 
-async def test_while_the_issuer_was_never_reached_its_tokens_are_503_and_control_tokens_work(issuer):
+async def test_tokens_of_an_unreachable_issuer_are_503_and_control_tokens_work(issuer):
     issuer.misbehave = "hangs up"
     async with run_gateway({"control": trusting(issuer)}) as gateway:
         reply = await ask(gateway, "GET", APPS, groups=["ops"])
@@ -99,7 +99,7 @@ async def test_while_the_issuer_was_never_reached_its_tokens_are_503_and_control
         assert (await ask(gateway, "GET", APPS, groups=["ops"])).status == 200
 
 
-async def test_a_reload_replaces_rules_at_once_and_keeps_the_keys_of_an_issuer_that_is_down(issuer, tmp_path):
+async def test_a_reload_replaces_rules_and_keeps_the_keys_of_an_issuer_that_is_down(issuer, tmp_path):
     async with watching(tmp_path, control=trusting(issuer)) as watched:
         gateway = watched.gateway
         assert (await ask(gateway, "GET", APPS, groups=["ops"])).status == 200

@@ -34,7 +34,7 @@ async def send(gateway, method, path, *fields, token=TOKEN):
 
 @pytest.mark.parametrize("spelling", OTHER_SPELLINGS)
 @pytest.mark.parametrize("part", ["org", "app"])
-async def test_no_other_spelling_of_a_name_leads_to_an_app_out_of_scope(spelling, part):
+async def test_no_other_spelling_of_a_name_reaches_an_app_out_of_scope(spelling, part):
     path = f"/v1/orgs/{spelling}/apps/blog" if part == "org" else f"{APPS}/{spelling.replace('cme', 'log')}"
     async with running(orgs=["other", "a*"], apps=["shop*"]) as gateway:
         before = await send(gateway, "GET", path), await send(gateway, "DELETE", path)
@@ -65,7 +65,7 @@ async def test_dots_do_not_lead_from_an_app_in_scope_to_another(way_out):
         "%65nv=staging&env=production",
     ],
 )  # fmt: skip
-async def test_a_query_that_may_be_read_in_two_ways_is_refused_and_changes_nothing(query):
+async def test_an_ambiguous_query_is_refused_and_changes_nothing(query):
     async with run_gateway() as gateway:
         for env in ("production", "staging"):
             await gateway.manage("PUT", f"{BLOG}?env={env}", {"type": "api"})
@@ -76,7 +76,7 @@ async def test_a_query_that_may_be_read_in_two_ways_is_refused_and_changes_nothi
 @pytest.mark.parametrize(
     "field", ["X-HTTP-Method-Override: DELETE", "X-Method-Override: DELETE", "X-Original-URL: /v1/orgs"]
 )
-async def test_no_field_makes_another_call_of_a_request(field):
+async def test_no_header_field_turns_a_request_into_another_call(field):
     async with running(allow=["read"]) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         assert (await send(gateway, "GET", BLOG, field))[0] == 200
@@ -85,7 +85,7 @@ async def test_no_field_makes_another_call_of_a_request(field):
 
 
 @pytest.mark.parametrize("limit", [1, 5, 1000])
-async def test_a_page_behind_a_hidden_name_is_the_one_behind_a_name_that_is_not_there(limit):
+async def test_a_page_after_a_hidden_name_equals_one_after_a_missing_name(limit):
     async with running(allow=["read"], orgs=["acme"], apps=["zz*"]) as gateway:
         for app in ("hidden", "secret", "zz-1", "zz-2"):
             record = AppRecord(environment=Environment("acme", app, "production"), type="api", active=True)
@@ -100,7 +100,7 @@ async def test_a_page_behind_a_hidden_name_is_the_one_behind_a_name_that_is_not_
 
 
 @pytest.mark.parametrize("name", ['posts","outcome":"done","x":"', "posts%0a{}", "x" * 3000])
-async def test_a_name_in_a_path_stays_one_field_of_one_audit_line(caplog, name):
+async def test_a_name_in_a_path_cannot_split_an_audit_line(caplog, name):
     async with running(allow=["tables"]) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         caplog.clear()

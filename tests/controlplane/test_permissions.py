@@ -48,7 +48,7 @@ async def ask(gateway, call, entry):
 
 
 @pytest.mark.parametrize("permission", [READ, CHANGE_TABLES, CHANGE_APPS, ISSUE])
-async def test_a_permission_opens_its_calls_and_no_others(permission):
+async def test_a_permission_allows_its_own_calls_only(permission):
     entry = bearer([permission])
     async with running(entry) as gateway:
         for call in CALLS:
@@ -63,7 +63,7 @@ OUTSIDE += [(call, {"apps": ["shop-*"]}) for call in OF_PATHS if call[1] != APPS
 
 
 @pytest.mark.parametrize(("call", "scope"), OUTSIDE)
-async def test_outside_its_scope_a_token_is_told_the_same_whatever_exists(call, scope):
+async def test_a_refusal_out_of_scope_does_not_depend_on_what_exists(call, scope):
     entry = bearer("all", **scope)
     async with running(entry) as gateway:
         missing = await ask(gateway, call, entry)
@@ -78,14 +78,14 @@ async def test_outside_its_scope_a_token_is_told_the_same_whatever_exists(call, 
         )
 
 
-async def test_a_declared_app_out_of_scope_is_not_told_from_one_that_is_not_there():
+async def test_a_declared_app_out_of_scope_looks_like_a_missing_one():
     entry = bearer("all", apps=["blog"])
     async with running(entry) as gateway:
         for path in (DECLARED, f"{APPS}/nothing"):
             assert (await gateway.manage("DELETE", path, token=entry["token"])).error == "not_allowed"
 
 
-async def test_within_its_scope_a_token_does_what_it_may():
+async def test_a_token_uses_its_permissions_within_its_scope():
     entry = bearer([CHANGE_APPS, CHANGE_TABLES], orgs=["acme"], apps=["blog*"])
     async with running(entry) as gateway:
         assert (await gateway.manage("PUT", BLOG, {"type": "api"}, token=entry["token"])).status == 201
@@ -104,21 +104,21 @@ CREDENTIAL_FIELDS = [
 
 
 @pytest.mark.parametrize(("fields", "status"), CREDENTIAL_FIELDS)
-async def test_a_scoped_token_issues_credentials_for_its_own_apps_alone(fields, status):
+async def test_a_scoped_token_issues_credentials_for_its_own_apps_only(fields, status):
     entry = bearer([ISSUE], orgs=["acme"], apps=["blog"])
     async with running(entry) as gateway:
         reply = await gateway.manage("POST", CREDENTIALS, {"role": ROLE, **fields}, token=entry["token"])
         assert reply.status == status
 
 
-async def test_who_may_nothing_there_is_still_told_that_a_path_or_a_method_is_none():
+async def test_unknown_paths_and_methods_are_reported_without_any_permission():
     entry = bearer([READ], orgs=["other"])
     async with running(entry) as gateway:
         assert (await gateway.manage("GET", "/v1/nothing", token=entry["token"])).status == 404
         assert (await gateway.manage("PATCH", TABLES, token=entry["token"])).status == 405
 
 
-async def test_whoami_tells_name_permissions_and_scope():
+async def test_whoami_shows_name_permissions_and_scope():
     entry = bearer([READ, CHANGE_TABLES], orgs=["acme"], apps=["shop-*"])
     async with running(entry) as gateway:
         grant = {"allow": [READ, CHANGE_TABLES], "orgs": ["acme"], "apps": ["shop-*"]}
@@ -147,7 +147,7 @@ async def test_a_change_and_a_refused_one_name_their_actor(caplog):
     assert counted['kvs_control_requests_total{action="table.create",outcome="refused"}'] == 1
 
 
-async def test_a_reload_replaces_permissions_at_once(tmp_path):
+async def test_a_reload_replaces_permissions_immediately(tmp_path):
     entry = bearer([READ])
     async with watching(tmp_path, control={"tokens": [entry]}) as watched:
         gateway = watched.gateway

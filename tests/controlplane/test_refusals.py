@@ -27,9 +27,7 @@ def lines(caplog):
     return written
 
 
-async def test_wrong_tokens_are_counted_each_and_logged_with_their_peer_at_most_20_times_a_second(
-    gateway, lines, monkeypatch
-):
+async def test_every_wrong_token_is_counted_and_at_most_20_a_second_are_logged(gateway, lines, monkeypatch):
     now_seconds = 7.0
     monkeypatch.setattr(gateway.app.control.handler._refusals, "_now_seconds", lambda: now_seconds)
     assert (await gateway.metrics())[requests("authenticate", "refused")] == 0
@@ -46,7 +44,7 @@ async def test_wrong_tokens_are_counted_each_and_logged_with_their_peer_at_most_
     assert lines()[-1]["code"] == "missing_token"
 
 
-async def test_what_an_authorized_request_is_refused_for_is_a_line_with_the_name_of_its_token(gateway, lines):
+async def test_the_log_line_of_a_refusal_names_the_control_token(gateway, lines):
     reply = await gateway.manage("POST", CREDENTIALS, {"role": "nobody"})
     (line,) = lines()
     assert (

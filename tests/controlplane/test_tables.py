@@ -46,7 +46,7 @@ async def test_a_table_is_shown_with_all_its_fields(blog):
     }
 
 
-async def test_tables_are_listed_as_a_bare_array_as_they_were_created(blog):
+async def test_tables_are_listed_as_a_bare_array_in_order_of_creation(blog):
     tables = [(await blog.manage("POST", TABLES, {"name": name})).json["table"] for name in ("b", "a")]
     reply = await blog.manage("GET", TABLES)
     assert (reply.status, reply.json) == (200, tables)
@@ -78,7 +78,7 @@ async def test_rotating_returns_the_same_three_fields_with_a_new_token(blog):
     }
 
 
-async def test_a_rotation_overlaps_for_as_long_as_the_call_asks(blog):
+async def test_a_rotation_overlaps_as_long_as_requested(blog):
     old = (await _create(blog)).json["token"]
     await blog.manage("POST", f"{TABLES}/posts/rotate", {"overlap_seconds": 60})
     blog.clock.advance(59_999)
@@ -88,7 +88,7 @@ async def test_a_rotation_overlaps_for_as_long_as_the_call_asks(blog):
 
 
 @pytest.mark.parametrize(("body", "status"), [(None, 200), ({"overlap_seconds": 0}, 401)])
-async def test_the_configured_overlap_is_the_default_and_zero_can_be_asked_for(body, status):
+async def test_the_configured_overlap_is_the_default_and_zero_is_allowed(body, status):
     async with run_gateway({"directory": {"rotation_overlap_seconds": 60}}) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         old = (await _create(gateway)).json["token"]
@@ -118,14 +118,14 @@ async def test_a_fourth_table_is_409(blog):
 
 
 @pytest.mark.parametrize("app_type", ["web", "worker"])
-async def test_an_app_of_a_type_that_is_not_served_gets_no_table(gateway, app_type):
+async def test_an_app_of_an_unsupported_type_gets_no_table(gateway, app_type):
     await gateway.manage("PUT", BLOG, {"type": app_type})
     reply = await _create(gateway)
     assert (reply.status, reply.json) == (422, {"error": "unsupported_app_type"})
 
 
 @pytest.mark.parametrize("app_type", ["api", "web-ssr", "sse"])
-async def test_an_app_of_a_type_that_is_served_gets_a_table(gateway, app_type):
+async def test_an_app_of_a_supported_type_gets_a_table(gateway, app_type):
     await gateway.manage("PUT", BLOG, {"type": app_type})
     assert (await _create(gateway)).status == 201
 
@@ -190,7 +190,7 @@ async def test_the_prefix_of_runtime_variables_is_configurable():
         assert created["table"]["env_var_name"] == "ACME_KVS_TOKEN_POSTS"
 
 
-async def test_the_public_address_is_what_functions_are_told():
+async def test_the_runtime_url_is_the_public_url():
     async with run_gateway({"public_url": "https://kvs.example.com"}) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         created = (await _create(gateway)).json

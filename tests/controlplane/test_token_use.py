@@ -18,7 +18,7 @@ async def uses(gateway: Gateway) -> dict[str, float]:
     }
 
 
-async def test_every_request_of_a_token_counts_and_a_token_that_nobody_uses_is_at_0(tmp_path):
+async def test_requests_are_counted_by_control_token_from_0(tmp_path):
     async with watching(tmp_path, control={"tokens": [CONTROL_TOKEN, UNUSED]}) as watched:
         gateway = watched.gateway
         assert await uses(gateway) == {"token-1": 0, "pipeline": 0}
@@ -30,7 +30,7 @@ async def test_every_request_of_a_token_counts_and_a_token_that_nobody_uses_is_a
         assert await uses(gateway) == {"token-1": 3, "pipeline": 0}
 
 
-async def test_after_a_reload_the_tokens_of_the_settings_are_told_and_counts_go_on(tmp_path):
+async def test_a_reload_replaces_the_counted_tokens_and_keeps_their_counts(tmp_path):
     async with watching(tmp_path, control={"tokens": [CONTROL_TOKEN, UNUSED]}) as watched:
         await watched.gateway.manage("GET", APPS)
         await watched.reload(control={"tokens": [CONTROL_TOKEN]})

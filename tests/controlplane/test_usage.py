@@ -64,7 +64,7 @@ async def test_without_a_prometheus_there_is_no_usage(gateway):
     assert "console.prometheus" in reply.headers["x-kvs-error-detail"]
 
 
-async def test_every_query_is_of_this_app_alone_but_that_of_the_regions_refusals():
+async def test_every_query_but_that_of_refusals_is_limited_to_the_app():
     async with beside_prometheus() as (prometheus, gateway):
         reply = await gateway.manage("GET", f"{USAGE}?env=production&range=day&table=carts")
         assert reply.status == 200
@@ -78,7 +78,7 @@ async def test_every_query_is_of_this_app_alone_but_that_of_the_regions_refusals
         assert [(int(form["end"]) - int(form["start"])) // int(form["step"]) + 1 for form in steps] == [48]
 
 
-async def test_who_sees_some_apps_alone_is_not_told_the_regions_refusals():
+async def test_a_scoped_caller_does_not_see_the_regions_refusals():
     async with beside_prometheus(control={"tokens": [CONTROL_TOKEN, READER]}) as (prometheus, gateway):
         assert (await gateway.manage("GET", USAGE)).json["refusals"] == {}
         reply = await gateway.manage("GET", USAGE, token=READER["token"])
@@ -87,7 +87,7 @@ async def test_who_sees_some_apps_alone_is_not_told_the_regions_refusals():
 
 
 @pytest.mark.parametrize(("allow", "apps"), [(["tables", "apps"], []), (["read"], ["blog"])])
-async def test_who_may_not_read_the_app_is_refused_before_prometheus_is_asked(allow, apps):
+async def test_a_caller_without_permission_is_refused_before_prometheus_is_queried(allow, apps):
     entry = {**READER, "allow": allow, "apps": apps}
     async with beside_prometheus(control={"tokens": [CONTROL_TOKEN, entry]}) as (prometheus, gateway):
         assert (await gateway.manage("GET", USAGE, token=entry["token"])).error == "not_allowed"
@@ -110,18 +110,18 @@ async def test_who_may_not_read_the_app_is_refused_before_prometheus_is_asked(al
         (f"{USAGE}?limit={'9' * 6000}", "unknown_parameter"),
     ],
 )
-async def test_what_is_no_question_is_refused_before_prometheus_is_asked(path, code):
+async def test_an_invalid_query_is_refused_before_prometheus_is_queried(path, code):
     async with beside_prometheus() as (prometheus, gateway):
         assert (await gateway.manage("GET", path)).error == code
         assert prometheus.asked == []
 
 
-async def test_other_paths_of_an_app_have_no_range():
+async def test_other_paths_of_an_app_accept_no_range():
     async with beside_prometheus() as (_, gateway):
         assert (await gateway.manage("GET", f"{DECLARED}?range=hour")).error == "unknown_parameter"
 
 
-async def test_an_answer_is_given_again_for_ten_seconds():
+async def test_a_report_is_cached_for_ten_seconds():
     async with beside_prometheus() as (prometheus, gateway):
         for _ in range(3):
             await gateway.manage("GET", USAGE)
@@ -159,7 +159,7 @@ MISBEHAVIOUR = {
 
 
 @pytest.mark.parametrize("body", MISBEHAVIOUR.values(), ids=MISBEHAVIOUR)
-async def test_what_prometheus_cannot_have_said_is_503_with_a_detail(body):
+async def test_an_implausible_prometheus_response_is_503_with_a_detail(body):
     async with beside_prometheus() as (prometheus, gateway):
         prometheus.body = body
         reply = await gateway.manage("GET", USAGE)
@@ -171,14 +171,14 @@ async def test_what_prometheus_cannot_have_said_is_503_with_a_detail(body):
 
 
 @pytest.mark.parametrize("status", [302, 400, 422, 500, 503])
-async def test_a_prometheus_that_refuses_is_503_and_leads_nowhere(status):
+async def test_an_error_or_redirect_of_prometheus_is_503(status):
     async with beside_prometheus() as (prometheus, gateway):
         prometheus.status = status
         reply = await gateway.manage("GET", USAGE)
         assert (reply.status, reply.headers["x-kvs-error-detail"]) == (503, f"Prometheus answers {status}")
 
 
-async def test_an_endless_answer_is_cut_and_holds_nobody_up():
+async def test_an_endless_response_is_cut_and_delays_nobody():
     async def endless(request):
         response = web.StreamResponse()
         await response.prepare(request)
@@ -207,7 +207,7 @@ async def test_a_silent_prometheus_is_503_at_the_deadline_and_other_calls_are_se
         assert {(each.status, each.error) for each in replies} == {(503, "usage_unavailable")}
 
 
-async def test_of_many_calls_four_at_a_time_ask_prometheus_and_the_others_get_their_answers(monkeypatch):
+async def test_at_most_four_calls_query_prometheus_at_a_time(monkeypatch):
     monkeypatch.setattr(gateway.controlplane.usage, "_DEADLINE_SECONDS", 60.0)
     all_asked, answered = asyncio.Event(), asyncio.Event()
 
@@ -226,13 +226,13 @@ async def test_of_many_calls_four_at_a_time_ask_prometheus_and_the_others_get_th
         assert len(prometheus.asked) == 4 * QUERIES
 
 
-async def test_a_prometheus_that_is_not_there_is_503():
+async def test_an_unreachable_prometheus_is_503():
     async with run_gateway({"console": {"prometheus": "http://127.0.0.1:1"}}) as gateway:
         reply = await gateway.manage("GET", USAGE)
         assert (reply.status, reply.error) == (503, "usage_unavailable")
 
 
-async def test_the_largest_answer_holds_the_loop_for_less_than_5_ms():
+async def test_the_largest_response_blocks_the_loop_for_less_than_5_ms():
     points = [[1_795_132_800 + n, "12.5"] for n in range(60)]
     many = [one({"table": f"t{n}", "outcome": "ok", "code": "x"}, values=points) for n in range(180)]
     body = result(*many)

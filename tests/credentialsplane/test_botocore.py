@@ -49,7 +49,7 @@ async def pod(request, tmp_path, monkeypatch):
         yield gateway
 
 
-async def test_it_puts_gets_and_refreshes(pod: Gateway):
+async def test_botocore_puts_gets_and_refreshes_credentials(pod: Gateway):
     credentials = await asyncio.to_thread(lambda: Session().get_credentials())
     first = await _signer(credentials)
     assert (await pod.put("k", 1, signer=first)).status == 200

@@ -11,7 +11,7 @@ from tests.support.gateway import run_gateway
 OTHER_APP = {"org": "acme", "app": "blog", "type": "api", "tables": [{"name": "p", "token": "blog-token"}]}
 
 
-async def test_a_token_is_exchanged_for_credentials_in_the_form_that_sdks_read(fetching):
+async def test_a_token_is_exchanged_for_credentials_in_the_format_of_sdks(fetching):
     reply = await fetch(fetching)
     assert reply.status == 200
     assert set(reply.json) == {"AccessKeyId", "SecretAccessKey", "Token", "Expiration", "RoleArn"}
@@ -33,7 +33,7 @@ async def test_the_credentials_put_and_get_until_they_expire(fetching):
     assert (await fetching.get("k", signer=signer_of(await fetch(fetching)))).status == 200
 
 
-async def test_the_credentials_are_good_for_no_other_app():
+async def test_the_credentials_work_for_no_other_app():
     shop = {"org": "acme", "app": "shop", "type": "api", "tables": [{"name": "s", "token": "shop-token"}]}
     async with run_gateway(configured() | {"apps": [shop, OTHER_APP]}) as gateway:
         signer = signer_of(await fetch(gateway))
@@ -62,7 +62,7 @@ async def test_a_role_that_is_denied_later_gets_nothing(fetching):
     assert (reply.status, reply.error) == (403, "access_denied")
 
 
-async def test_a_reload_replaces_the_tokens_at_once(fetching):
+async def test_a_reload_replaces_the_tokens_immediately(fetching):
     settings = fetching.app.reload.settings
     tokens = [WorkloadToken(token="another-workload-token", role=ROLE, **SHOP)]
     changed = msgspec.structs.replace(settings, workloads=[WorkloadSettings(tokens=tokens)])

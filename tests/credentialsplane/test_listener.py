@@ -8,12 +8,12 @@ from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway
 
 
-async def test_it_is_off_unless_it_is_configured(gateway):
+async def test_the_listener_is_off_by_default(gateway):
     assert set(gateway.replica.urls) == {"data", "ops", "control"}
 
 
 @pytest.mark.parametrize("listener", ["data", "ops", "control"])
-async def test_no_other_listener_serves_it(fetching, listener):
+async def test_no_other_listener_serves_credentials(fetching, listener):
     head = f"GET {CONTAINER} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {CONTROL_TOKEN}\r\n"
     answer = await fetching.send_raw(f"{head}Connection: close\r\n\r\n".encode(), listener=listener)
     assert b" 404 " in answer
@@ -34,7 +34,7 @@ async def test_another_method_is_refused(fetching, method, path, allowed):
     assert (reply.status, reply.headers["Allow"]) == (405, allowed)
 
 
-async def test_an_address_may_ask_so_often_in_a_minute_whatever_it_asks():
+async def test_all_requests_of_an_address_are_limited_per_minute():
     async with run_gateway(configured(requests_per_minute_per_address=3)) as gateway:
         answers = [await fetch(gateway, token) for token in (TOKEN, "wrong", TOKEN, TOKEN)]
         assert [answer.status for answer in answers] == [200, 401, 200, 429]
@@ -46,7 +46,7 @@ async def test_an_address_may_ask_so_often_in_a_minute_whatever_it_asks():
 
 
 @pytest.mark.parametrize("field", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "True-Client-IP"])
-async def test_what_a_client_says_of_its_address_opens_no_other_window(field):
+async def test_forwarding_headers_do_not_change_the_limited_address(field):
     async with run_gateway(configured(requests_per_minute_per_address=2)) as gateway:
         sent = [
             await gateway.fetch(
@@ -67,7 +67,7 @@ async def test_what_a_client_says_of_its_address_opens_no_other_window(field):
         ("fe80::1%eth0", "fe80::2%eth1", True),
     ],
 )
-def test_a_window_is_that_of_an_ipv4_address_or_of_an_ipv6_network_of_64_bits(clock, first, second, share):
+def test_the_limit_applies_to_an_ipv4_address_or_an_ipv6_64_network(clock, first, second, share):
     arrivals = AddressRateLimiter(1, clock)
     assert arrivals.admit(first) is None
     assert (arrivals.admit(second) is not None) is share
@@ -86,7 +86,7 @@ async def test_requests_are_counted_by_outcome(fetching):
     }
 
 
-async def test_what_is_issued_is_an_audit_line_without_a_secret(fetching, caplog):
+async def test_issued_credentials_are_an_audit_event_without_a_secret(fetching, caplog):
     given = (await fetch(fetching)).json
     (line,) = [record for record in caplog.records if record.name == "kvs.audit"]
     assert line.fields["environment"] == "acme/shop/production"
@@ -96,7 +96,7 @@ async def test_what_is_issued_is_an_audit_line_without_a_secret(fetching, caplog
         assert secret not in str(line.fields)
 
 
-async def test_of_what_is_refused_few_lines_a_second_are_logged_and_no_token(fetching, caplog):
+async def test_few_refusals_a_second_are_logged_and_no_token(fetching, caplog):
     for number in range(30):
         await fetch(fetching, f"wrong-workload-token-{number}")
     lines = [record for record in caplog.records if record.name == "kvs.credentials"]

@@ -42,7 +42,7 @@ async def test_the_keys_are_fetched_once_for_both_listeners(issuer):
         assert counted[f'kvs_issuer_fetches_total{{issuer="{ISSUER}",outcome="error"}}'] == 0
 
 
-async def test_a_reload_that_trusts_it_for_workloads_too_asks_it_no_more(issuer, tmp_path):
+async def test_a_reload_that_adds_workloads_causes_no_further_fetch(issuer, tmp_path):
     changes = people(issuer) | {"listen": {"credentials": {"port": 0}}}
     async with watching(tmp_path, **changes) as watched:
         assert (await fetch(watched.gateway, vouch())).status == 401
@@ -53,9 +53,7 @@ async def test_a_reload_that_trusts_it_for_workloads_too_asks_it_no_more(issuer,
         assert issuer.asked == 1
 
 
-async def test_an_outage_shows_in_the_age_of_the_keys_and_an_issuer_that_nobody_trusts_shows_no_more(
-    issuer, tmp_path
-):
+async def test_key_ages_show_an_outage_and_drop_untrusted_issuers(issuer, tmp_path):
     async with watching(tmp_path, **everybody(issuer)) as watched:
         gateway = watched.gateway
         await assert_both_are_served(gateway)

@@ -26,7 +26,7 @@ from tests.support.config import ROLE
 from tests.support.gateway import run_gateway
 
 
-async def test_the_answer_is_the_one_of_sts(trusting):
+async def test_the_response_is_that_of_sts(trusting):
     reply = await assume(trusting, vouch())
     assert (reply.status, reply.headers["Content-Type"]) == (200, "text/xml")
     root = ET.fromstring(reply.body)
@@ -48,7 +48,7 @@ async def test_the_credentials_put_until_they_expire(trusting):
     assert (await trusting.put("k", 1, signer=signer)).error == "invalid_credentials"
 
 
-async def test_the_container_endpoint_takes_the_same_tokens(trusting):
+async def test_the_container_endpoint_accepts_the_same_tokens(trusting):
     signer = signer_of(await fetch(trusting, vouch()))
     assert (await trusting.put("k", 1, signer=signer)).status == 200
 
@@ -90,7 +90,7 @@ async def test_a_refusal_has_the_code_that_sts_has(trusting, changes, status, co
     assert found(reply, "Message") != [None]
 
 
-async def test_an_expired_token_is_told_apart(trusting):
+async def test_an_expired_token_has_its_own_error_code(trusting):
     reply = await assume(trusting, vouch(exp=FakeClock().wall_ms() // 1000))
     assert (reply.status, found(reply, "Code")) == (400, ["ExpiredTokenException"])
 
@@ -105,13 +105,13 @@ async def test_a_token_for_another_audience_is_refused(trusting):
     assert found(reply, "Code") == ["InvalidIdentityToken"]
 
 
-async def test_a_token_of_somebody_who_calls_himself_the_issuer_is_refused(trusting):
+async def test_a_token_signed_by_an_impostor_of_the_issuer_is_refused(trusting):
     stranger = ec.generate_private_key(ec.SECP256R1())
     forged = jwt.encode(claims(FakeClock(), sub=SUBJECT), stranger, "ES256", headers={"kid": "ES256"})
     assert found(await assume(trusting, forged), "Code") == ["InvalidIdentityToken"]
 
 
-async def test_the_role_is_the_one_of_the_subject_though_others_are_approved(tmp_path):
+async def test_the_role_must_be_that_of_the_subject_even_if_others_are_approved(tmp_path):
     other = {"subject": "other", "role": OTHER_ROLE, **SHOP, "app": "blog"}
     async with run_gateway(vouched(tmp_path, other)) as gateway:
         assert (await assume(gateway, vouch("other"), RoleArn=OTHER_ROLE)).status == 200
@@ -120,7 +120,7 @@ async def test_the_role_is_the_one_of_the_subject_though_others_are_approved(tmp
         assert (await gateway.put("k", 1, signer=signer)).error == "caller_not_approved"
 
 
-async def test_an_issuer_that_is_down_is_not_the_tokens_fault(tmp_path):
+async def test_an_issuer_that_is_down_is_not_reported_as_an_invalid_token(tmp_path):
     changes = vouched(tmp_path)
     changes["workloads"][0]["jwks"] = "https://127.0.0.1:1/keys"
     async with run_gateway(changes) as gateway:
@@ -136,7 +136,7 @@ async def test_a_repeated_parameter_is_refused(trusting):
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"&" * 60_000, b"a=1&" * 1000, b"%ff=%ff", b"{}"])
-async def test_what_is_no_form_is_refused(trusting, content):
+async def test_a_malformed_form_is_refused(trusting, content):
     reply = await trusting.fetch("POST", "/", content)
     assert reply.status == 400
     assert found(reply, "Code")[0] in ("ValidationError", "InvalidAction")
@@ -160,7 +160,7 @@ async def test_no_token_is_quoted(trusting, caplog):
     assert token not in "".join(str(record.__dict__) for record in caplog.records)
 
 
-async def test_a_shorter_maximum_is_the_least_that_may_be_asked_for(tmp_path):
+async def test_a_shorter_maximum_is_also_the_minimum(tmp_path):
     session = {"session": {"max_ttl_seconds": 60}}
     changes = vouched(tmp_path) | {"signature": {"credentials": session}}
     async with run_gateway(changes) as gateway:

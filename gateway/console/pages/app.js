@@ -37,7 +37,7 @@ export async function app(place, { signal, reload }) {
   };
 }
 
-/** Tells whether the app is declared in the configuration. Only tables in the store have a creation time. */
+/** Returns whether the app is declared in the configuration. Only tables in the store have a creation time. */
 export function isDeclared(tables) {
   return tables.some((table) => table.created_at === null);
 }

@@ -37,7 +37,7 @@ export function closeDialogs() {
   for (const [dialog, staysOpen] of [...open]) if (!staysOpen) dialog.close();
 }
 
-/** Tells whether a dialog is open. */
+/** Returns whether a dialog is open. */
 export function isDialogOpen() {
   return open.size > 0;
 }
