@@ -14,10 +14,26 @@ class DynamoSettings(AdapterSettings, frozen=True, kw_only=True, tag="dynamodb")
     """One table. Credentials are not settings: they come from the sources of AWS SDKs."""
 
     table: Annotated[
-        str, Meta(pattern=r"^(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[A-Za-z0-9._-]{3,255}\Z")
+        str,
+        Meta(
+            pattern=r"^(arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/)?[A-Za-z0-9._-]{3,255}\Z",
+            description="the ARN of a table, or a name of letters, digits and . _ -, 3 to 255 characters",
+        ),
     ]
-    region: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
-    endpoint_url: Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?\Z")] | None = None
+    region: Annotated[
+        str,
+        Meta(pattern=r"^[a-z0-9-]{1,64}\Z", description="lower-case letters, digits and hyphens, at most 64"),
+    ]
+    endpoint_url: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?\Z",
+                description="an http or https URL without a path",
+            ),
+        ]
+        | None
+    ) = None
     create_table: bool = False
     strong_reads: bool = True
 

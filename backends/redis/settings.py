@@ -25,7 +25,10 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
     """Redis 6.2 or newer; the forms of `url` are in `backends.redis.wire.url`."""
 
     url: str
-    prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:/-]{1,64}\Z")] = "kvs"
+    prefix: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z0-9._:/-]{1,64}\Z", description="letters, digits and . _ : / -, at most 64"),
+    ] = "kvs"
     ca_file: str | None = None
     certificate: str | None = None
     key: str | None = None

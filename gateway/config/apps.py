@@ -9,7 +9,7 @@ from gateway.domain.rules import BEARER_TOKEN
 
 
 def check_apps(settings: Settings, problems: Problems) -> None:
-    """Note what contradicts itself in the declared apps and between them."""
+    """Notes every contradiction within and between declared apps."""
     apps = settings.apps
     for index in repeats([(app.org, app.app, app.env) for app in apps]):
         problems.add(f"apps[{index}]", "is declared more than once")
@@ -19,7 +19,7 @@ def check_apps(settings: Settings, problems: Problems) -> None:
         if len(app.tables) > (settings.directory.max_tables if app.max_tables is None else app.max_tables):
             problems.add(path, "has more tables than max_tables")
         for index in repeats([table.name.upper() for table in app.tables]):
-            problems.add(f"{path}[{index}].name", "is, in upper case, the name of another table of the app")
+            problems.add(f"{path}[{index}].name", "is the name of another table of the app, ignoring case")
         for index, table in enumerate(app.tables):
             digests += _check_token(table, f"{path}[{index}]", problems)
     for index in repeats([digest for _, digest in digests]):
@@ -27,7 +27,7 @@ def check_apps(settings: Settings, problems: Problems) -> None:
 
 
 def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tuple[str, str]]:
-    """Where the table's token is configured, and its digest; nothing if there is no single token."""
+    """Returns the path and the digest of the table's token, or nothing unless it has exactly one."""
     if (table.token is None) == (table.token_sha256 is None):
         problems.add(path, "needs either token or token_sha256")
         return []
@@ -35,7 +35,7 @@ def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tu
         return [(f"{path}.token_sha256", table.token_sha256)]
     token = (table.token or "").encode()
     if token.startswith(PREFIX) and not is_well_formed(token):
-        problems.add(f"{path}.token", "begins with kvs_ but is not a token that this gateway issues")
+        problems.add(f"{path}.token", "begins with kvs_ but does not have the form of a table token")
     if not BEARER_TOKEN.fullmatch(token):
-        problems.add(f"{path}.token", "holds a character that a header cannot carry")
+        problems.add(f"{path}.token", "contains a character that a header cannot carry")
     return [(f"{path}.token", sha256(token).hexdigest())]

@@ -9,7 +9,7 @@ from gateway.config.settings import CredentialSettings, Settings, TrustedProxySe
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.domain.rules import BEARER_TOKEN, is_repetitive
 
-IS_REPETITIVE = "repeats a few characters over and over"
+IS_REPETITIVE = "repeats the same few characters"
 
 _PATH = "signature.credentials"
 _PROXY = f"{_PATH}.trusted_proxy"
@@ -20,8 +20,7 @@ _OTHER_MEANING = re.compile(
     r"|origin|pragma|priority|range|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-real-ip"
     r"|traceparent|tracestate|x-kvs-authorization|x-request-id"
 )
-"""Fields that clients, proxies or this gateway use for something else: what clients send in them passes
-through a proxy, or is what the gateway itself has to read."""
+"""Header fields with another purpose: proxies pass them on from clients, or the gateway reads them."""
 
 _PRIVATE_IPV4 = tuple(
     IPv4Network(network)
@@ -35,16 +34,16 @@ _PRIVATE_IPV4 = tuple(
     )
 )
 _PRIVATE_IPV6 = tuple(IPv6Network(network) for network in ("fc00::/7", "fe80::/10", "::1/128"))
-"""Where nobody calls from across the internet: private, shared, loopback and link-local addresses."""
+"""Addresses that are not reachable from the internet: private, shared, loopback and link-local."""
 
 _IPV4_MAPPED = IPv6Network("::ffff:0:0/96")
-"""IPv4 as an IPv6 socket shows it; peers are matched as the IPv4 addresses that they are."""
+"""IPv4 addresses as an IPv6 socket shows them; peers are matched as IPv4."""
 
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
 def check_callers(settings: Settings, problems: Problems) -> None:
-    """Note every contradiction of the sources of callers' credentials."""
+    """Notes every contradiction in the credentials of callers."""
     credentials = settings.signature.credentials
     roles = ApprovedRoles(settings.signature.approved_roles)
     for index, credential in enumerate(credentials.static):
@@ -63,7 +62,7 @@ def check_callers(settings: Settings, problems: Problems) -> None:
 
 
 def secrets_of(credentials: CredentialSettings) -> Iterator[tuple[str, str]]:
-    """All that callers and proxies prove themselves by, or are given credentials with; with their paths."""
+    """Yields all secrets of callers, proxies and session credentials, with their paths."""
     for index, credential in enumerate(credentials.static):
         yield f"{_PATH}.static[{index}].secret_access_key", credential.secret_access_key
     for index, key in enumerate(credentials.session.master_keys if credentials.session else ()):
@@ -81,7 +80,7 @@ def _proxy_secrets(proxy: TrustedProxySettings) -> Iterator[tuple[str, str]]:
 def _check_headers(proxy: TrustedProxySettings, problems: Problems) -> None:
     for key, name in (("caller_header", proxy.caller_header), ("secret_header", proxy.secret_header)):
         if _OTHER_MEANING.fullmatch(name.lower()):
-            problems.add(f"{_PROXY}.{key}", "is a header with another meaning")
+            problems.add(f"{_PROXY}.{key}", "is a header with another purpose: choose another name")
     if proxy.caller_header.lower() == proxy.secret_header.lower():
         problems.add(f"{_PROXY}.secret_header", "is the same as caller_header")
 
@@ -91,15 +90,15 @@ def _check_trust(proxy: TrustedProxySettings, problems: Problems) -> None:
         problems.add(_PROXY, "needs a secret, networks, or both")
     for path, secret in _proxy_secrets(proxy):
         if not BEARER_TOKEN.fullmatch(secret.encode()):
-            problems.add(path, "holds a blank or a control character")
+            problems.add(path, "contains a space or a control character")
     networks = _check_networks(proxy.networks, f"{_PROXY}.networks", problems)
     for path, network in networks.items() if not proxy.secrets else ():
         if not _is_private(network):
-            problems.add(path, "is not within a private network, and needs a secret beside it")
+            problems.add(path, "is not a private network: configure a secret as well")
 
 
 def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str, IPv4Network | IPv6Network]:
-    """Those that are networks, by their paths."""
+    """Notes texts that are no networks, and returns the others by path."""
     networks = {}
     for index, text in enumerate(texts):
         try:
@@ -108,7 +107,7 @@ def _check_networks(texts: list[str], path: str, problems: Problems) -> dict[str
             problems.add(f"{path}[{index}]", "expected a network like 10.0.0.0/8")
             continue
         if isinstance(network, IPv6Network) and network.subnet_of(_IPV4_MAPPED):
-            problems.add(f"{path}[{index}]", "matches nobody: write it as IPv4, like 10.0.0.0/8")
+            problems.add(f"{path}[{index}]", "matches no address: write it as IPv4, like 10.0.0.0/8")
             continue
         networks[f"{path}[{index}]"] = network
     return networks
@@ -121,11 +120,11 @@ def _is_private(network: IPv4Network | IPv6Network) -> bool:
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:
-    """A proxy vouches for callers that IAM knows, and anyone can name a role of an own account (D145)."""
+    """Requires an account in each pattern: in IAM anyone can use a role of an own account (D145)."""
     for index, pattern in enumerate(patterns):
         parts = pattern.split(":")
         if len(parts) < 6 or not _ACCOUNT.fullmatch(parts[4]):
             problems.add(
                 f"signature.approved_roles[{index}]",
-                "needs an account of 12 digits, because trusted_proxy vouches for callers of any account",
+                "needs an account of 12 digits, because trusted_proxy accepts callers of any account",
             )

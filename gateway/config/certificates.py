@@ -1,4 +1,4 @@
-"""A listener's certificate: whether its files can be used, and how a new one takes its place."""
+"""Certificates of listeners: checks their files, and replaces them while the listener is open."""
 
 import os
 import ssl
@@ -9,7 +9,7 @@ from gateway.config.settings import TlsSettings
 
 
 class UnusableCertificate(Exception):
-    """The files do not hold a certificate and its key. `path` is where the settings name them."""
+    """The files are not a certificate and its key. `path` is their path in the settings."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -17,11 +17,11 @@ class UnusableCertificate(Exception):
 
 
 class ShownCertificate:
-    """The certificate that handshakes show. The listener keeps `context`; handshakes move to the current one.
+    """The certificate of a listener. The listener keeps `context`; a handshake switches to the current one.
 
-    Each certificate has a context of its own. A context that is loaded again would keep the old certificate
-    beside a new one whose key is of another kind (RSA, ECDSA), and hold half a pair if key and
-    certificate do not fit together.
+    Each certificate has a context of its own. Loading a new pair into the same context would keep the old
+    certificate beside a new one with another kind of key (RSA, ECDSA), and leave half a pair if key and
+    certificate do not match.
     """
 
     def __init__(self, tls: TlsSettings, path: str) -> None:
@@ -31,11 +31,11 @@ class ShownCertificate:
         self.context.sni_callback = self._begin_handshake  # also for a ClientHello without a name
 
     def read(self) -> ssl.SSLContext:
-        """A context of what the files hold now, for `show`. Raises UnusableCertificate."""
+        """Returns a context from the current files, for `show`. Raises UnusableCertificate."""
         return server_context(self._tls, self._path)
 
     def show(self, context: ssl.SSLContext) -> None:
-        """Show another certificate from the next handshake on."""
+        """Uses another certificate from the next handshake on."""
         self._shown = context
 
     def _begin_handshake(self, handshake: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
@@ -43,7 +43,7 @@ class ShownCertificate:
 
 
 def server_context(tls: TlsSettings, path: str) -> ssl.SSLContext:
-    """A context of what the files hold now. Raises UnusableCertificate."""
+    """Returns a context from the current files. Raises UnusableCertificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     if not (Path(tls.certificate).is_file() and Path(tls.key).is_file()):  # reading a pipe would block
         raise UnusableCertificate(path)
@@ -56,7 +56,7 @@ def server_context(tls: TlsSettings, path: str) -> ssl.SSLContext:
 
 
 def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
-    """Note why the files cannot be used."""
+    """Notes why the files are unusable."""
     if not problems.with_files:
         return
     unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]
@@ -67,7 +67,7 @@ def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
     try:
         server_context(tls, path)
     except UnusableCertificate:
-        problems.add(path, "does not name a certificate and its unencrypted key, in PEM")
+        problems.add(path, "needs a PEM certificate and its unencrypted key")
 
 
 def _is_readable(file: str) -> bool:

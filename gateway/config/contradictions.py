@@ -1,4 +1,4 @@
-"""Mistakes that no single key can tell: values that are fine alone and wrong together."""
+"""Contradictions between keys: values that are valid alone and wrong together."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,11 +17,11 @@ _TRACING_MODULES = (
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
     "requests",
 )
-"""What the extra `otel` installs."""
+"""Modules that the extra `otel` installs."""
 
 
 def find_contradictions(settings: Settings, problems: Problems) -> None:
-    """Note every contradiction."""
+    """Notes every contradiction."""
     _check_listeners(settings, problems)
     check_callers(settings, problems)
     check_workloads(settings, problems)
@@ -48,13 +48,13 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
 
 
 def _check_bearers(settings: Settings, problems: Problems) -> None:
-    """Each has a name and a token of its own, so that the audit log says who it was."""
+    """Requires distinct names and tokens, so that the audit log identifies the bearer."""
     names: set[str] = set()
     tokens: set[str] = set()
     for index, bearer in enumerate(settings.control.bearers):
         path = f"control.tokens[{index}]"
         if not BEARER_TOKEN.fullmatch(bearer.token.encode()):
-            problems.add(path, "holds a character that a header cannot carry")
+            problems.add(path, "contains a character that a header cannot carry")
         if bearer.name in names:
             problems.add(path, "has the name of another token")
         if bearer.token in tokens:

@@ -1,6 +1,6 @@
-"""Settings that would let in who should stay out: mistakes, unless a key says that it is meant so (D143).
+"""Settings that open the gateway to strangers: mistakes, unless a key of the file allows them (D143).
 
-What such a key allows is named when the gateway starts, so that nobody has to know what it stands for.
+Each danger that such a key allows is logged at the start, so that nobody has to remember what the key covers.
 """
 
 import logging
@@ -23,12 +23,12 @@ PUBLISHED = frozenset({
     "dev-session-master-key-of-32-characters",
     "kvs_5MiFe5L2EwnHr14WpWpClsHJaCp33ti3KOx22Qzlo7O1vHjlC",
 })  # fmt: skip
-"""The secrets in `config.example.yaml`, which everybody can read."""
+"""Secrets of `config.example.yaml`, which are public."""
 
 _PUBLISHED_SHA256 = frozenset(sha256(secret.encode()).hexdigest() for secret in PUBLISHED)
 
 _IS_PUBLISHED = "is a published development value, for loopback listeners only"
-_IS_FETCHED_IN_THE_CLEAR = "is fetched in the clear, and others could send keys of their own"
+_IS_FETCHED_IN_THE_CLEAR = "is fetched without TLS, so others on the network could replace the keys"
 _IS_SHORT = f"is shorter than {SECRET_CHARACTERS} characters"
 
 
@@ -42,7 +42,7 @@ class Danger(Struct, frozen=True):
 
 
 def find_dangers(settings: Settings) -> Iterator[Danger]:
-    """Everything dangerous, allowed or not."""
+    """Yields every danger, allowed or not."""
     for path, problem in (*_of_control(settings), *_of_credentials(settings)):
         yield Danger(path, problem, "control.allow_insecure", settings.control.allow_insecure)
     if not is_loopback(settings.listen.data.host):
@@ -51,14 +51,14 @@ def find_dangers(settings: Settings) -> Iterator[Danger]:
 
 
 def check_dangers(settings: Settings, problems: Problems) -> None:
-    """Note what is dangerous and not allowed."""
+    """Notes every danger that is not allowed."""
     for danger in find_dangers(settings):
         if not danger.is_allowed:
-            problems.add(danger.path, f"{danger.problem}; {danger.allowed_by}: true allows that")
+            problems.add(danger.path, f"{danger.problem}; set {danger.allowed_by}: true to allow it")
 
 
 def warn_of_dangers(settings: Settings) -> None:
-    """One line for each dangerous setting that is allowed."""
+    """Logs each danger that is allowed."""
     for danger in find_dangers(settings):
         if danger.is_allowed:
             fields = {"path": danger.path, "problem": danger.problem, "allowed_by": danger.allowed_by}
@@ -66,7 +66,7 @@ def warn_of_dangers(settings: Settings) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a listener on `host`."""
+    """Returns whether only this machine can reach a listener on `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -79,7 +79,7 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
     if is_public and listener.tls is None:
         yield (
             "listen.control.host",
-            "is not loopback, and without tls control tokens would cross the network in the clear",
+            "is not loopback: without tls, control tokens cross the network in clear text",
         )
     for index, bearer in enumerate(settings.control.bearers):
         if is_public and bearer.token in PUBLISHED:
@@ -91,13 +91,13 @@ def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Of the listener where workloads show their tokens."""
+    """Yields dangers of the credentials listener."""
     listener = settings.listen.credentials
     is_public = listener is not None and not is_loopback(listener.host)
     if is_public and listener is not None and listener.tls is None:
         yield (
             "listen.credentials.tls",
-            "is missing, and tokens of workloads would cross the network in the clear",
+            "is missing: tokens of workloads would cross the network in clear text",
         )
     for index, workloads in enumerate(settings.workloads):
         for place, each in enumerate(workloads.tokens):
@@ -107,9 +107,9 @@ def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Of a data listener that others reach."""
+    """Yields dangers of a data listener that is not on loopback."""
     if settings.signature.mode == "off":
-        yield "signature.mode", "is off, and whoever reaches listen.data.host is a caller"
+        yield "signature.mode", "is off: everyone who reaches listen.data.host can call"
     credentials = settings.signature.credentials
     for index, credential in enumerate(credentials.static):
         if credential.secret_access_key in PUBLISHED:

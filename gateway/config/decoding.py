@@ -1,4 +1,4 @@
-"""From a tree of YAML to settings. msgspec stops at the first mistake; a walk then notes them all (D115)."""
+"""Converts a YAML tree to settings. msgspec stops at the first mistake; a walk then finds all (D115)."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or 
 
 
 def decode(kind: Any, tree: Any, path: str, problems: Problems) -> Any:
-    """The tree as a value of `kind`. Mistakes go to `problems`; None stands for what cannot be used."""
+    """Converts the tree to a value of `kind`, or None if it is unusable. Mistakes go to `problems`."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if tree is None and NoneType in kinds:
         return None
@@ -49,7 +49,7 @@ def _shape_of(tree: Any) -> str:
 
 
 def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, problems: Problems) -> Any:
-    """A section. Optional keys that are wrong count as not given, so that the rest can be checked."""
+    """Converts a section. Wrong optional keys count as absent, so that the rest can be checked."""
     if not isinstance(tree, Mapping):
         problems.add(path, "expected a mapping")
         return None
@@ -74,7 +74,7 @@ def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, probl
 
 @cache
 def _fields(kind: type[Struct]) -> dict[str, FieldInfo]:
-    """By name, with their types; finding them costs more than decoding."""
+    """Returns the fields by name. Cached, because resolving their types costs more than decoding."""
     return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
@@ -88,7 +88,7 @@ def _add_unknown(path: str, key: object, problems: Problems) -> None:
 def _choose(
     kinds: tuple[type[Struct], ...], tree: dict[Any, Any], path: str, problems: Problems
 ) -> type[Struct] | None:
-    """The one kind there is, or the one whose tag the mapping carries; the tag is taken out."""
+    """Returns the only kind, or the one that the tag of the mapping names; the tag is removed."""
     tag_field = kinds[0].__struct_config__.tag_field
     if tag_field is None:
         return kinds[0]
@@ -114,9 +114,10 @@ def _decode_list(kind: Any, bare: Any, tree: Any, path: str, problems: Problems)
 
 
 def _decode_item(kind: Any, tree: Any, path: str, index: int, problems: Problems) -> Any:
-    """By msgspec if nothing is wrong, because there may be many.
+    """Converts an item with msgspec, and by the slower walk only to report its mistakes.
 
-    One at a time: msgspec keeps the interpreter to itself, so that a whole list would hold up the event loop.
+    Items are converted one at a time: msgspec holds the GIL, and a list of 100,000 apps in one call would
+    stall the event loop during a reload.
     """
     try:
         return msgspec.convert(tree, kind)
@@ -125,7 +126,7 @@ def _decode_item(kind: Any, tree: Any, path: str, index: int, problems: Problems
 
 
 def _decode_mapping(bare: Any, tree: Any, path: str, problems: Problems) -> Any:
-    """A mapping with names of the user's own."""
+    """Converts a mapping whose keys the user chooses."""
     if not isinstance(tree, Mapping):
         problems.add(path, "expected a mapping")
         return None
@@ -152,10 +153,10 @@ def _describe(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "one of: " + ", ".join(get_args(kind))
     limits = _limits(kind)
+    if limits.description is not None:
+        return limits.description
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     text = _NAMES[bare]
-    if limits.pattern is not None:
-        text += f" that matches {limits.pattern.removeprefix('^').removesuffix(chr(92) + 'Z')}"
     if limits.min_length is not None:
         text += f" of at least {limits.min_length} character(s)"
     if limits.ge is not None:

@@ -1,4 +1,4 @@
-"""Strings that stand for what is not in the file: `${NAME}`, `${NAME:-default}`, `file:/path`."""
+"""Replaces references in strings: `${NAME}`, `${NAME:-default}`, `file:/path`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,18 +15,18 @@ _FILE = "file:"
 
 
 Read = Callable[[Path], str]
-"""The text of a file. Raises OSError, or ValueError for what is no text."""
+"""Reads the text of a file. Raises OSError, or ValueError if it is not text."""
 
 
 MOST_BYTES = 64 * 1024 * 1024
-"""More than any configuration that can be used."""
+"""Bound for files, above any usable configuration."""
 
 _LONGEST_STRING = 65_536
-"""More than any secret that can be used."""
+"""Bound for secrets in files, above any usable secret."""
 
 
 def read_text(file: Path) -> str:
-    """The text of a file in UTF-8. Raises OSError if it is larger than `MOST_BYTES`, or never ends."""
+    """Reads a UTF-8 file. Raises OSError if it is larger than `MOST_BYTES`, or endless."""
     with file.open("rb") as opened:
         content = opened.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -35,22 +35,22 @@ def read_text(file: Path) -> str:
 
 
 class Outside(Struct, frozen=True):
-    """What strings may stand for: environment variables and files."""
+    """The sources of references: environment variables and files."""
 
     environ: Mapping[str, str]
     read: Read
 
 
 class Interpolated(str):
-    """A string from outside the file. There numbers are text, too: it is converted where one is expected."""
+    """A string from outside the file. It is converted if a number is expected, because there all is text."""
 
     __slots__ = ()
 
 
 def interpolate(tree: Any, path: str, outside: Outside, problems: Problems) -> Any:
-    """The tree with every string replaced by what it stands for; mappings and lists are changed in place.
+    """Resolves the references of every string; mappings and lists are changed in place.
 
-    What was replaced is not looked at again: the value of a variable may look like another one.
+    A resolved value is not resolved again, even if it looks like a reference.
     """
     if not _is_to_replace(tree):
         return tree
@@ -102,12 +102,12 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
 
 
 def _stand_in(name: str) -> str:
-    """What may be a secret of any kind; another one for each file, as no two tokens may be the same."""
+    """Returns a placeholder that passes as any secret, different for each file because tokens must differ."""
     return sha256(name.encode()).hexdigest()
 
 
 def _is_text(value: str) -> bool:
-    """Bytes that are not UTF-8 come out of the environment as surrogates."""
+    """Returns whether a value is UTF-8; Python reads other bytes of the environment as surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -119,9 +119,9 @@ def _read(file: Path, path: str, read: Read, problems: Problems) -> str:
     try:
         text = read(file)
     except (OSError, ValueError):
-        problems.add(path, "the file that it names cannot be read")
+        problems.add(path, "names a file that cannot be read")
         return ""
     if len(text) > _LONGEST_STRING:
-        problems.add(path, f"the file that it names holds more than {_LONGEST_STRING} characters")
+        problems.add(path, f"names a file with more than {_LONGEST_STRING} characters")
         return ""
     return text.rstrip("\r\n")

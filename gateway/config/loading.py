@@ -1,4 +1,4 @@
-"""A file to settings, or to all that is wrong with it; and whether it or a file that it names has changed."""
+"""Loads a file into settings or all of its problems, and detects changes of it and of files it names."""
 
 import os
 import stat
@@ -19,13 +19,13 @@ from gateway.config.strict_yaml import read_yaml
 _CONTROL_TOKEN_VARIABLE = "KVS_CONTROL_TOKEN"  # noqa: S105 - a name
 
 Marks = dict[Path, tuple[int, int, int] | None]
-"""For each file the time of its last change, its size and its inode; None if it cannot be seen."""
+"""For each file its modification time, size and inode; None if it does not exist or is unreadable."""
 
 
 def load(
     file: Path, environ: Mapping[str, str], read: Read = read_text, *, with_files: bool = True
 ) -> Settings:
-    """The settings in a YAML file. Raises InvalidConfiguration with every problem."""
+    """Loads settings from a YAML file. Raises InvalidConfiguration with every problem."""
     try:
         text = read(file)
     except (OSError, ValueError):
@@ -36,10 +36,10 @@ def load(
 def parse(
     text: str, environ: Mapping[str, str], read: Read = read_text, *, with_files: bool = True
 ) -> Settings:
-    """The settings in a YAML text; `read` reads the files that it names.
+    """Parses settings from YAML; `read` reads the files that it names.
 
-    Raises InvalidConfiguration with every problem; without files, with every one that shows without them, and
-    the settings are of no other use then.
+    Raises InvalidConfiguration with every problem. Without files, only problems that need no file are found,
+    and the settings hold placeholders for secrets.
     """
     problems = Problems(with_files=with_files)
     try:
@@ -55,7 +55,7 @@ def parse(
 
 
 def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
-    """Note contradictions, except in sections that have mistakes of shape: those were read in part (D72)."""
+    """Notes contradictions, except in sections with mistakes of shape, which were read in part (D72)."""
     if settings is None and isinstance(tree, dict):
         settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
     if settings is None:
@@ -67,7 +67,7 @@ def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems
 
 
 def _spell_off(tree: Any) -> Any:
-    """YAML reads a bare `off` as false; as `signature.mode` it means the word."""
+    """Restores `signature.mode: off`, which YAML reads as false."""
     if isinstance(tree, dict) and isinstance(tree.get("signature"), dict):
         signature = tree["signature"]
         if signature.get("mode") is False:
@@ -76,7 +76,7 @@ def _spell_off(tree: Any) -> Any:
 
 
 def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) -> Settings:
-    """Where no token is configured, the command line's own variable is the token, if it is set (D37)."""
+    """Uses KVS_CONTROL_TOKEN, the variable of the command line, if no token is configured (D37)."""
     token = environ.get(_CONTROL_TOKEN_VARIABLE)
     if settings.control.tokens or not token:
         return settings
@@ -85,10 +85,10 @@ def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) 
 
 
 class ConfigurationFile:
-    """One YAML file, read as often as needed. `marks` are those of all files that the last reading took in.
+    """A YAML file that can be loaded again. `marks` cover all files that the last loading read.
 
-    Marks are compared by looking, once a second. Events of the file system (inotify) say nothing when a link
-    above the file is swapped, as git-sync does, and nothing on some network file systems (D116).
+    Changes are found by polling the marks. inotify reports nothing when a link above the file is swapped, as
+    git-sync does, and nothing on some network file systems (D116).
     """
 
     def __init__(self, file: Path, environ: Mapping[str, str]) -> None:
@@ -101,9 +101,9 @@ class ConfigurationFile:
         return str(self._file)
 
     def load(self) -> Settings:
-        """The settings. Raises InvalidConfiguration with every problem.
+        """Loads the settings. Raises InvalidConfiguration with every problem.
 
-        The first time the file may be anything that can be read, a pipe included.
+        The first time the file may be a pipe; later only a regular file is read.
         """
         before = self.look()
         marks: Marks = {}
@@ -124,12 +124,12 @@ class ConfigurationFile:
         return settings
 
     def look(self) -> Marks:
-        """The marks of the same files now."""
+        """Returns the current marks of the same files."""
         return {file: _mark(file) for file in self.marks}
 
 
 def _read_again(file: Path) -> str:
-    """The text of a regular file: a pipe may never begin or never end. Raises what `read_text` raises."""
+    """Reads a regular file; reading a pipe could block forever. Raises the same errors as `read_text`."""
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as text:  # noqa: PTH123
         found = os.fstat(text.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
@@ -138,7 +138,7 @@ def _read_again(file: Path) -> str:
 
 
 def _named_in(settings: Settings) -> Iterator[Path]:
-    """Files that the settings name and others read: the listener, the stores."""
+    """Yields files that settings name and other rooms read: certificates, key sets, files of the stores."""
     for tls in settings.listen.tls.values():
         yield from (Path(tls.certificate), Path(tls.key))
     for jwks in [each.jwks for each in settings.workloads] + [each.jwks for each in settings.control.oidc]:
@@ -151,7 +151,7 @@ def _named_in(settings: Settings) -> Iterator[Path]:
 
 
 def _mark(file: Path) -> tuple[int, int, int] | None:
-    """Of the file that links lead to: Kubernetes replaces mounted files by swapping a link."""
+    """Returns the mark of the link's target: Kubernetes replaces mounted files by swapping a link."""
     try:
         found = file.stat()
     except OSError:

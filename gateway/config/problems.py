@@ -1,4 +1,4 @@
-"""Mistakes in a configuration: where, and what would be right. Never the value that was found (D73)."""
+"""Mistakes in a configuration: the path and the expected value, never the value found (D73)."""
 
 import re
 from collections import Counter
@@ -15,17 +15,17 @@ class Problem(Struct, frozen=True, order=True):
 
     @property
     def section(self) -> str:
-        """The top-level key that the path begins with."""
+        """Top-level key of the path."""
         return re.split(r"[.\[]", self.path)[0]
 
 
 def is_name(key: object) -> bool:
-    """Whether a key may be shown: a slip of punctuation turns a value into one, and that may be a secret."""
+    """Returns whether a key may be shown. A typing error can turn a secret value into a key."""
     return re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)) is not None
 
 
 def repeats(values: Sequence[Hashable]) -> list[int]:
-    """Where values stand that stand in more than one place."""
+    """Returns the indices of values that occur more than once."""
     if len(set(values)) == len(values):
         return []
     counts = Counter(values)
@@ -33,7 +33,7 @@ def repeats(values: Sequence[Hashable]) -> list[int]:
 
 
 class Problems:
-    """Collects mistakes, so that all are reported together. Without files, those of files are none."""
+    """Collects mistakes, so that all are reported together. Without files, theirs are ignored."""
 
     def __init__(self, *, with_files: bool = True) -> None:
         self.found: list[Problem] = []
@@ -41,15 +41,15 @@ class Problems:
         self._excused: set[str] = set()
 
     def excuse(self, path: str) -> None:
-        """Report nothing at this path: what is to stand there is not known."""
+        """Reports nothing at this path, because its value is unknown."""
         self._excused.add(path)
 
     def add(self, path: str, problem: str) -> None:
-        """Note a mistake."""
+        """Notes a mistake."""
         self.found.append(Problem(path or "(file)", problem))
 
     def raise_any(self) -> None:
-        """Raise InvalidConfiguration with the first mistake at each path, in the order of the paths."""
+        """Raises InvalidConfiguration with the first mistake at each path, ordered by path."""
         first: dict[str, Problem] = {}
         for problem in self.found:
             if problem.path not in self._excused:
@@ -59,7 +59,7 @@ class Problems:
 
 
 class InvalidConfiguration(Exception):
-    """The file cannot be used; `problems` says all that is wrong with it."""
+    """The file is unusable; `problems` lists every mistake."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(f"{len(problems)} problem(s) in the configuration")
@@ -67,5 +67,5 @@ class InvalidConfiguration(Exception):
 
     @property
     def report(self) -> list[dict[str, str]]:
-        """All of them, as the command line and the log show them."""
+        """All problems in the form of the command line and the log."""
         return [{"path": problem.path, "problem": problem.problem} for problem in self.problems]

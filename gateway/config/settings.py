@@ -1,4 +1,4 @@
-"""The shape of the configuration: what each key is, its range and its default.
+"""The shape of the configuration: the type, range and default of each key.
 
 Units are in the names. `config.example.yaml` says what each key means; a test
 holds the two together.
@@ -29,25 +29,57 @@ from gateway.domain.rules import (
     TableName,
 )
 
-Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z")]
-Url = Annotated[str, Meta(pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z")]
-HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z")]
-Claim = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,1022}[!-~])?\Z")]
+Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z", description="a host name or IP address")]
+Url = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~-]+)*\Z",
+        description="an http or https URL without spaces, query or trailing slash",
+    ),
+]
+HostName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9.:\[\]-]{1,255}\Z",
+        description="a host name, with a port if needed, without a scheme",
+    ),
+]
+Claim = Annotated[
+    str,
+    Meta(
+        pattern=r"^[!-~]([ -~]{0,1022}[!-~])?\Z",
+        description="printable ASCII characters, without spaces at the ends, at most 1024",
+    ),
+]
 Text = Annotated[str, Meta(min_length=1)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
-HeaderText = Annotated[str, Meta(pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z")]
+Sha256 = Annotated[
+    str, Meta(pattern=r"^[0-9a-f]{64}\Z", description="a SHA-256 as 64 lower-case hexadecimal digits")
+]
+HeaderName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9-]{1,64}\Z",
+        description="a header name of letters, digits and hyphens, at most 64",
+    ),
+]
+HeaderText = Annotated[
+    str,
+    Meta(
+        pattern=r"^[!-~]([ -~]{0,8190}[!-~])?\Z",
+        description="printable ASCII characters, without spaces at the ends, at most 8192",
+    ),
+]
 
 
 def is_url(jwks: str) -> bool:
-    """Whether keys are fetched; else `jwks` names a file."""
+    """Returns whether `jwks` is a URL; otherwise it names a file."""
     return jwks.startswith(("http://", "https://"))
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
-    """A mapping in the file. Its repr shows no values: some are secret."""
+    """A mapping of the file. Its repr shows no values, because some are secret."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(...)"
@@ -95,13 +127,13 @@ class ListenSettings(Section, frozen=True):
 
     @property
     def named(self) -> dict[str, Listening]:
-        """All that are asked for, by their names."""
+        """The configured listeners, by name."""
         every = {name: getattr(self, name) for name in LISTENERS}
         return {name: listener for name, listener in every.items() if listener is not None}
 
     @property
     def tls(self) -> dict[str, TlsSettings]:
-        """By the names of the listeners that have it."""
+        """TLS settings, by the names of the listeners that have them."""
         every = {name: getattr(listener, "tls", None) for name, listener in self.named.items()}
         return {name: tls for name, tls in every.items() if tls is not None}
 
@@ -115,7 +147,7 @@ class ControlToken(Section, frozen=True):
 
 
 class IdentityRule(Section, frozen=True):
-    """What those are granted of whom a claim has a value, alone or in a list."""
+    """Permissions of callers whose claim has a value, alone or in a list."""
 
     claim: Claim
     value: Claim
@@ -139,7 +171,7 @@ class ControlSettings(Section, frozen=True):
 
     @property
     def bearers(self) -> list[ControlToken]:
-        """All tokens with their names; a plain string may do everything."""
+        """All tokens with their names; a plain string has every permission."""
         return [
             ControlToken(name=f"token-{number}", token=each, allow="all") if isinstance(each, str) else each
             for number, each in enumerate(self.tokens, 1)
@@ -152,7 +184,7 @@ class ConsoleSettings(Section, frozen=True):
 
 
 class WorkloadPlace(Section, frozen=True):
-    """The role and the app environment that an identity is given credentials for."""
+    """The role and the app environment of an identity's credentials."""
 
     role: Role
     org: Name
@@ -169,7 +201,7 @@ class WorkloadToken(WorkloadPlace, frozen=True, kw_only=True):
 
 
 class WorkloadSettings(Section, frozen=True):
-    """Workloads of one issuer, or with tokens of their own."""
+    """Workloads of one issuer, or with configured tokens."""
 
     issuer: Claim | None = None
     audience: Claim | None = None
@@ -197,7 +229,7 @@ class TrustedProxySettings(Section, frozen=True):
 
     @property
     def secrets(self) -> list[str]:
-        """All that are accepted; none if only networks are asked for."""
+        """All accepted secrets; none if only networks are checked."""
         return [self.secret] if isinstance(self.secret, str) else self.secret or []
 
 
@@ -232,7 +264,13 @@ class DirectorySettings(Section, frozen=True):
 
 
 class RuntimeSettings(Section, frozen=True):
-    variable_prefix: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,31}\Z")] = "SERVICE"
+    variable_prefix: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Z][A-Z0-9_]{0,31}\Z",
+            description="capital letters, digits and underscores, starting with a letter, at most 32",
+        ),
+    ] = "SERVICE"
 
 
 class DeclaredTable(Section, frozen=True):

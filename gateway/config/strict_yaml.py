@@ -44,7 +44,7 @@ def read_yaml(text: str) -> Any:
         where = f" in line {mark.line + 1}" if mark is not None else ""
         raise InvalidConfiguration([Problem("(file)", f"is not YAML, or repeats a key{where}")]) from None
     except ValueError:
-        raise InvalidConfiguration([Problem("(file)", "holds an impossible date or number")]) from None
+        raise InvalidConfiguration([Problem("(file)", "contains an invalid date or number")]) from None
 
 
 class _PurePythonParser(Reader, Scanner, Parser):
@@ -120,7 +120,7 @@ class _Builder:
     def _count(self, values: int) -> None:
         self._size += values
         if self._size > _MOST_VALUES:
-            raise InvalidConfiguration([Problem("(file)", "holds too many values")])
+            raise InvalidConfiguration([Problem("(file)", "contains too many values")])
 
     def _scalar(self, event: Any) -> Any:
         text, tag = event.value, event.tag

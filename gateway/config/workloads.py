@@ -1,4 +1,4 @@
-"""Contradictions in `workloads`: identities that nobody vouches for, or that stand twice."""
+"""Contradictions in `workloads`: identities without an issuer or token, or given twice."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ _OF_AN_ISSUER = ("issuer", "audience", "jwks")
 
 
 def check_workloads(settings: Settings, problems: Problems) -> None:
-    """Note every contradiction of the workloads and their listener."""
+    """Notes every contradiction of the workloads and their listener."""
     if settings.workloads and settings.listen.credentials is None:
         problems.add("workloads", "need listen.credentials")
     if settings.listen.credentials is not None and settings.signature.credentials.session is None:
@@ -24,7 +24,7 @@ def check_workloads(settings: Settings, problems: Problems) -> None:
     tokens = list(_tokens(settings))
     for path, token in tokens:
         if not BEARER_TOKEN.fullmatch(token.encode()):
-            problems.add(path, "holds a character that a header cannot carry")
+            problems.add(path, "contains a character that a header cannot carry")
     for index in repeats([token for _, token in tokens]):
         problems.add(tokens[index][0], "is given more than once")
     roles = ApprovedRoles(settings.signature.approved_roles)
@@ -37,7 +37,7 @@ def _check_issuer(workloads: WorkloadSettings, path: str, problems: Problems) ->
     given = [key for key in _OF_AN_ISSUER if getattr(workloads, key) is not None]
     if not given and not workloads.subjects:
         if not workloads.tokens:
-            problems.add(path, "names neither an issuer nor tokens")
+            problems.add(path, "needs an issuer or tokens")
         return
     for key in _OF_AN_ISSUER:
         if key not in given:

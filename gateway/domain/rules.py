@@ -60,7 +60,10 @@ AppType = Annotated[
         description="lower-case letters, digits and hyphens, starting with a letter, at most 32",
     ),
 ]
-Region = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}\Z")]
+Region = Annotated[
+    str,
+    Meta(pattern=r"^[a-z0-9-]{1,64}\Z", description="lower-case letters, digits and hyphens, at most 64"),
+]
 
 CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 """The limit of a window, for an app environment or for a table."""
@@ -71,7 +74,10 @@ TableCount = Annotated[int, Meta(ge=0, le=1000)]
 OverlapSeconds = Annotated[int, Meta(ge=0, le=30 * 86_400)]
 """Time for which the previous token works after a rotation."""
 
-AccessKeyId = Annotated[str, Meta(pattern=r"^[!-.0-~]{1,128}\Z")]
+AccessKeyId = Annotated[
+    str,
+    Meta(pattern=r"^[!-.0-~]{1,128}\Z", description="visible ASCII characters without a slash, at most 128"),
+]
 """Visible ASCII without the slash, which separates it from the scope that follows it."""
 
 MasterKey = Annotated[str, Meta(min_length=32)]
@@ -86,10 +92,22 @@ Role = Annotated[str, Meta(max_length=2048, description="a role ARN of at most 2
 Permission = Literal["read", "tables", "apps", "credentials"]
 """Permissions of the control plane: to read, to change tables, to change apps, to issue credentials."""
 
-ScopePattern = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._*?!\[\]-]{1,128}\Z")]
+ScopePattern = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9._*?!\[\]-]{1,128}\Z",
+        description="letters, digits, dots, underscores, hyphens and the wildcards * ? [ ] !, at most 128",
+    ),
+]
 """A shell-style pattern of organizations or apps."""
 
-BearerName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@/-]{0,63}\Z")]
+BearerName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._@/-]{0,63}\Z",
+        description="letters, digits and . _ @ / -, starting with a letter or digit, at most 64",
+    ),
+]
 """Name of a control token's bearer in the audit log."""
 
 BEARER_TOKEN = re.compile(rb"[!-~\x80-\xff]+")

@@ -1,4 +1,4 @@
-"""What runs beside serving: health checks, tending the directory, dropping idle rows of usage."""
+"""Background loops: health checks, chores of the directory, fetching keys, dropping idle rows."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from gateway.opsplane.health import Health
 log = logging.getLogger("kvs.background")
 
 StartTask = Callable[[], Background]
-"""Starts a loop that runs until it is closed."""
+"""Starts a background loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
 _FEED_SECONDS = 1.0
@@ -25,52 +25,57 @@ _RECLAIM_REST_SECONDS = 0.5
 
 
 def every(seconds: float, step: Callable[[], Awaitable[None]]) -> StartTask:
-    """A step, with a pause after each."""
+    """Repeats a step with a pause after each."""
     return lambda: Background(step, lambda: seconds, report)
 
 
 def report(error: Exception) -> None:
-    """A failed step costs that step alone."""
+    """Logs a failed step. The loop continues with the next."""
     report_exception(log, error)
 
 
 def health_checks(health: Health) -> StartTask:
-    """Ping every store."""
+    """Pings every store."""
     return every(_HEALTH_SECONDS, health.check)
 
 
 def fetching_keys(issuers: Issuers) -> StartTask:
-    """Fetch the keys of issuers that are due."""
+    """Fetches the keys of issuers that are due."""
     return every(_KEYS_SECONDS, issuers.refresh)
 
 
 def dropping_idle_rows(usage: Usage, idle_seconds: float) -> StartTask:
-    """Drop rows at most a quarter of their idle time too late."""
+    """Drops idle usage rows, at most a quarter of their idle time late."""
     return every(min(max(idle_seconds / 4, 0.25), 60.0), usage.drop_idle)
 
 
 def tending(directory: DirectoryParts) -> list[StartTask]:
-    """The chores of the directory, each apart from the others."""
-    return [_following(directory), _agreeing(directory), _looking(directory), _reclaiming(directory)]
+    """Chores of the directory, each in a loop of its own."""
+    return [
+        _follow_feed(directory),
+        _register_retention(directory),
+        _find_corrupt_records(directory),
+        _reclaim(directory),
+    ]
 
 
-def _following(directory: DirectoryParts) -> StartTask:
-    """Ask the feed what was changed."""
+def _follow_feed(directory: DirectoryParts) -> StartTask:
+    """Polls the feed of changes."""
     return every(_FEED_SECONDS, directory.feed.follow)
 
 
-def _agreeing(directory: DirectoryParts) -> StartTask:
-    """Make known for how long bindings are remembered. Once that is known nothing is asked."""
+def _register_retention(directory: DirectoryParts) -> StartTask:
+    """Registers the time for which this replica caches bindings. After that it costs nothing."""
     return every(_AGREE_SECONDS, _with_the_directory(directory.retention.register))
 
 
-def _looking(directory: DirectoryParts) -> StartTask:
-    """Look for corrupt records among the next few apps."""
+def _find_corrupt_records(directory: DirectoryParts) -> StartTask:
+    """Looks for corrupt records among the next few apps."""
     return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.scan))
 
 
-def _reclaiming(directory: DirectoryParts) -> StartTask:
-    """Give back the space of deleted tables, as soon as the feed tells of one."""
+def _reclaim(directory: DirectoryParts) -> StartTask:
+    """Reclaims the space of deleted tables, as soon as the feed reports one."""
     reclaimer = directory.reclaimer
 
     def start() -> Background:
@@ -84,7 +89,7 @@ def _reclaiming(directory: DirectoryParts) -> StartTask:
 
 
 def _with_the_directory(step: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-    """A step that is done again later if the directory's store fails."""
+    """Wraps a step so that a failure of the directory's store only logs; the loop repeats it later."""
 
     async def run() -> None:
         try:

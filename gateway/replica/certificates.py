@@ -1,4 +1,4 @@
-"""The certificates of all listeners that have one: shown from the start, and followed by a reload."""
+"""The certificates of all listeners with TLS, replaced by a reload."""
 
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import ListenSettings, Settings
@@ -6,13 +6,13 @@ from gateway.replica.reload import Prepared
 
 
 class Certificates:
-    """`shown` are by the listeners' names. Which files they are in changes with a restart alone."""
+    """`shown` has them by listener. Their paths change only with a restart."""
 
     def __init__(self, listen: ListenSettings) -> None:
         self.shown = {name: ShownCertificate(tls, f"listen.{name}.tls") for name, tls in listen.tls.items()}
 
     def prepare(self, _: Settings) -> Prepared:
-        """What the files hold now. Raises UnusableCertificate."""
+        """Reads the current files. Raises UnusableCertificate."""
         read = [(shown, shown.read()) for shown in self.shown.values()]
 
         def apply() -> None:

@@ -1,9 +1,13 @@
-"""Hot reload: what may change while the replica runs, how it is applied, and when the file is read again.
+"""Hot reload: applies changed settings to a running replica, and watches the file.
 
 `signature`, `control`, `workloads`, `apps`, certificates and the credentials in a store's url are what an
-operator rotates. Everything else needs a restart. The new parts are checked together with the settings that
-stay: a file that moves the listener to loopback and switches signatures off is refused, because what listens
-was opened before (D76). A file that is broken changes nothing.
+operator rotates; everything else needs a restart. The new sections are checked together with the settings
+that stay: a file that moves the listener to loopback and switches signatures off is refused, because the open
+listener is still the public one (D76). A broken file changes nothing.
+
+A reload has three steps. `prepare` builds new objects in a thread, since 100,000 declared apps take seconds;
+it touches nothing in use. `apply` swaps them in on the event loop, between two calls, so that no call sees
+old and new together. `release` frees the old objects in a thread, one by one.
 """
 
 import asyncio
@@ -38,7 +42,7 @@ _STORES = ("store", "counters")
 _LOOK_SECONDS = 1.0
 
 _SWITCH_SECONDS = 0.001
-"""How long the thread that reads many apps may keep the interpreter from the event loop (D159)."""
+"""Longest time for which the thread of a reload may hold the GIL before the event loop gets it (D159)."""
 
 
 def _nothing() -> None:
@@ -46,34 +50,34 @@ def _nothing() -> None:
 
 
 class Prepared(Struct, frozen=True):
-    """`apply` takes effect between two calls; then `release` gives back, in a thread, what was replaced."""
+    """`apply` takes effect between two calls; afterwards `release` frees the replaced objects in a thread."""
 
     apply: Callable[[], None]
     release: Callable[[], None] = _nothing
 
 
 class Reloadable(Protocol):
-    """What follows the settings."""
+    """A part of the replica that follows the settings."""
 
     def prepare(self, settings: Settings) -> Prepared:
-        """Build what these settings ask for.
+        """Builds new objects from settings.
 
-        Runs in a thread, as many declared apps take long: it changes nothing that is in use.
+        Runs in a thread, because many declared apps take long: it must not change anything in use.
         """
         ...
 
 
 class PreparedReload(Struct, frozen=True):
-    """All parts together; `apply` tells which sections differ and need a restart."""
+    """All parts together. `apply` returns the changed sections that need a restart."""
 
     apply: Callable[[], list[str]]
     release: Callable[[], None]
 
 
 class Reload:
-    """Applies changed settings to a running replica. `settings` are those in use, but for the apps.
+    """Applies changed settings to a running replica. `settings` are the current ones, without the apps.
 
-    Apps are many, and what was made of them is in the directory.
+    Apps are many, and their records are in the directory.
     """
 
     def __init__(
@@ -96,14 +100,14 @@ class Reload:
         metrics.watch(RELOAD_SUCCESS_TIME, lambda: self._succeeded_at_ms / 1000)
 
     def describe(self) -> dict[str, object]:
-        """Whether the last reload succeeded, and since when the settings are in use."""
+        """Describes the result of the last reload, and the time of the last successful one."""
         return {
             "last_reload_successful": self._succeeded,
             "last_reload_success_at": iso_instant(self._succeeded_at_ms),
         }
 
     async def run(self, file: ConfigurationFile) -> None:
-        """Read the file and apply it. Its mistakes are logged and change nothing."""
+        """Reads the file and applies it. Mistakes are logged and change nothing."""
         try:
             with _giving_way():
                 prepared = await asyncio.to_thread(lambda: self.prepare(file.load()))
@@ -121,9 +125,9 @@ class Reload:
             log.info("the configuration was reloaded", extra={"fields": {"needs_restart": needs_restart}})
 
     def prepare(self, read: Settings) -> "PreparedReload":
-        """What applies the settings. Raises InvalidConfiguration or UnusableCertificate.
+        """Prepares all parts. Raises InvalidConfiguration or UnusableCertificate.
 
-        The list of apps in `read` is used up: it is given back one by one, so that nobody waits for that.
+        Empties the list of apps in `read`: freeing 100,000 apps one by one lets other threads run in between.
         """
         changes = {section: getattr(read, section) for section in _RELOADED}
         settings = msgspec.structs.replace(self.settings, **changes)
@@ -163,9 +167,11 @@ class Reload:
 
 @contextmanager
 def _giving_way() -> Iterator[None]:
-    """While a thread makes many objects it often gives way to the event loop, nothing is collected (D159).
+    """Makes the current reload give way to the event loop, and suspends garbage collection (D159).
 
-    A collection would look at all of them at once. What has come to stay is exempt from later ones (D130).
+    A thread that makes many objects holds the GIL for 5 ms at a time by default, which would delay all calls.
+    A collection would traverse all new objects in one pause. Objects that stay are exempt from later
+    collections (D130).
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -179,10 +185,11 @@ def _giving_way() -> Iterator[None]:
 
 
 class FileWatch:
-    """Reloads after the file has changed, or at once on `request`.
+    """Reloads after the file has changed, or immediately on `request`.
 
-    It polls: a mounted volume of Kubernetes swaps links, which no inotify watch on the file itself reports.
-    A change must look the same twice, a second apart, as a file may be read while it is being written (D77).
+    It polls, because Kubernetes swaps the links of a mounted volume, which inotify on the file does not
+    report. A change counts once two polls, a second apart, see the same marks: a file may be half written at
+    the first one (D77).
     """
 
     def __init__(self, file: ConfigurationFile, reload: Reload) -> None:
@@ -199,13 +206,13 @@ class FileWatch:
         return self._background
 
     def request(self) -> None:
-        """Reload now, whether or not the file has changed."""
+        """Reloads now, whether or not the file has changed."""
         self._is_requested = True
         if self._background is not None:
             self._background.wake()
 
     async def look(self) -> None:
-        """Look once."""
+        """Polls the file once."""
         now = self._file.look()
         is_changed = now == self._seen and now != self._file.marks
         if self._is_requested or is_changed:

@@ -1,8 +1,8 @@
-"""The life of a replica: listen, serve until a signal, end.
+"""The life of a replica: it listens, serves until a signal, and ends.
 
 SIGTERM   graceful shutdown: the drain of `gateway.replica.drain`
 SIGINT    calls in flight finish; no waiting for clients to move away or for a scrape
-again     exit at once, with 128 and the signal's number
+again     exits immediately, with 128 and the signal's number
 SIGHUP    hot reload: reads the configuration again, as a change of its files does
 """
 
@@ -35,18 +35,18 @@ class CannotListen(Exception):
 
 
 class Resource(Protocol):
-    """What outlives the listeners."""
+    """A resource that outlives the listeners."""
 
     async def close(self) -> None:
-        """Give it back."""
+        """Frees the resource."""
         ...
 
 
 class Replica:
-    """Listeners, and what runs beside them. `certificates` are those of the listeners that have TLS.
+    """Listeners, background loops and resources. `certificates` are those of the listeners with TLS.
 
-    `services` are in the order in which their listeners open. The data listener is the last, as all that
-    serves its requests has to be there, and closes first.
+    `services` are in the order in which their listeners open. The data listener opens last, when everything
+    that serves its requests is there, and closes first.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Replica:
 
     @property
     def urls(self) -> dict[str, str]:
-        """Where the open listeners are."""
+        """URLs of the open listeners."""
         return {name: self._listeners[name].url for name in LISTENERS if name in self._listeners}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Listen. At the end everything is closed in reverse order. Raises CannotListen."""
+        """Listens. At the end everything is closed in reverse order. Raises CannotListen."""
         async with AsyncExitStack() as opened:
             for resource in self._resources:
                 opened.push_async_callback(resource.close)
@@ -86,11 +86,11 @@ class Replica:
             yield
 
     async def drain(self) -> None:
-        """End without failing a request."""
+        """Shuts down without failing a request."""
         await self._drain.run(self._listeners["data"].stop_listening)
 
     async def finish(self) -> None:
-        """End as soon as the calls in flight are answered."""
+        """Shuts down as soon as the calls in flight are answered."""
         await self._drain.finish(self._listeners["data"].stop_listening)
 
     async def _open(self, name: str) -> Listener:
@@ -102,14 +102,14 @@ class Replica:
 
 
 async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str, str]], None]) -> None:
-    """Run until a signal ends it. `announce` is told where the listeners are."""
+    """Runs a replica until a signal ends it. Calls `announce` with the URLs of the listeners."""
     signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     for number in _ENDINGS:
         loop.add_signal_handler(number, signals.put_nowait, number)
     async with replica.running(), _watching(watch):
         gc.collect()
-        gc.freeze()  # what was made until here lives as long as the process (D130)
+        gc.freeze()  # objects made so far live as long as the process: no collection traverses them (D130)
         gc.enable()
         announce(replica.urls)
         first = await signals.get()
@@ -132,7 +132,7 @@ async def _watching(watch: FileWatch) -> AsyncIterator[None]:
 
 
 def within_limits(edge: EdgeSettings) -> EdgeSettings:
-    """With as many connections as the limit of open files allows."""
+    """Reduces `max_connections` to what the limit of open files allows."""
     connections = affordable_connections(edge.max_connections)
     if connections < edge.max_connections:
         log.warning(

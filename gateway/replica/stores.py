@@ -1,4 +1,4 @@
-"""The opened stores of a replica."""
+"""Opens the stores of a replica."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +22,7 @@ OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 
 
 class Stores(Struct, frozen=True):
-    """The ports as the planes use them, observed, and the backend behind each dependency."""
+    """The observed ports that the planes use, and the backend behind each dependency."""
 
     entries: EntryStore
     counters: WindowCounter
@@ -31,11 +31,11 @@ class Stores(Struct, frozen=True):
 
     @property
     def backends(self) -> list[Backend]:
-        """What is behind the ports, each once."""
+        """Backends behind the ports, each once."""
         return list(dict.fromkeys(self.dependencies.values()))
 
     def apply(self, settings: Settings) -> bool:
-        """Use other credentials for the same stores; False if the settings ask for more than that."""
+        """Uses other credentials for the same stores. Returns False if other changes need a restart."""
         store, counters = self.dependencies["store"], self.dependencies["counters"]
         if (settings.counters is None) != (store is counters):
             return False
@@ -48,7 +48,7 @@ class Stores(Struct, frozen=True):
 async def open_stores(
     settings: Settings, clock: Clock, observers: Sequence[StoreObserver], open_store: OpenStore
 ) -> Stores:
-    """One store, or two where counters have one of their own. None needs to be reachable."""
+    """Opens one store, or two if counters have their own. Neither needs to be reachable."""
     store = await open_store(settings.store, clock)
     counters = store if settings.counters is None else await open_store(settings.counters, clock)
     if "memory" in (store.name, counters.name):

@@ -94,7 +94,7 @@ def test_a_mounted_file_of_more_than_any_secret_is_a_mistake(tmp_path):
     (problem,) = caught.value.problems
     assert (problem.path, problem.problem) == (
         "region",
-        "the file that it names holds more than 65536 characters",
+        "names a file with more than 65536 characters",
     )
 
 
@@ -108,4 +108,4 @@ def test_a_long_text_that_aliases_repeat_is_too_much():
     aliases = "\n".join("- *long" for _ in range(10_000))
     with pytest.raises(InvalidConfiguration) as caught:
         parse(f"region: &long {'x' * 100_000}\napps:\n{aliases}", {})
-    assert caught.value.problems[0].problem == "holds too many values"
+    assert caught.value.problems[0].problem == "contains too many values"

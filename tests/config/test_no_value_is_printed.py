@@ -1,6 +1,7 @@
-"""No secret is printed, wherever in a file it stands and whatever is wrong with it (D73)."""
+"""No report prints a secret, wherever in a file it stands and whatever is wrong with it (D73)."""
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,11 @@ PLACES = list(_places(FULL))
 
 @pytest.mark.parametrize("shape", SHAPES, ids=range(len(SHAPES)))
 def test_a_value_in_any_place_is_not_in_the_report(shape):
-    for place in PLACES:
-        assert CANARY not in _report(yaml.safe_dump(_with(FULL, place, shape))), place
+    for place in PLACES:  # as JSON, which is YAML as well: PyYAML writes it thirty times slower
+        assert CANARY not in _report(json.dumps(_with(FULL, place, shape), default=str)), place
 
 
-def test_values_in_all_places_at_once_are_not_in_the_report():
+def test_values_in_all_places_together_are_not_in_the_report():
     tree = FULL
     for place in PLACES:
         if not isinstance(_at(FULL, place), dict | list):

@@ -12,7 +12,13 @@ from tests.support.config import merged
 
 ROOT = Path(__file__).parents[2]
 GOOD = [*Path(__file__).with_name("good").glob("*.yaml"), *ROOT.glob("deploy/overlays/*/config.yaml")]
-OF_FILES = ("cannot be read", "does not name a certificate", "holds no certificate", "the file that it names")
+OF_FILES = (
+    "cannot be read",
+    "needs a PEM certificate",
+    "does not name a certificate",
+    "holds no certificate",
+    "names a file",
+)
 
 MOUNTED = {
     "region": "eu-central-1",
@@ -94,7 +100,7 @@ def test_mistakes_beside_mounted_files_are_reported(tmp_path):
         "apps": [],
     }
     assert _problems(_written(tmp_path, changes)) == [
-        "control.tokens[2]: is shorter than 16 characters; control.allow_insecure: true allows that",
+        "control.tokens[2]: is shorter than 16 characters; set control.allow_insecure: true to allow it",
         "limit: is not a known key",
         "store.certificate: needs key as well",
     ]

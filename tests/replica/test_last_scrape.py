@@ -39,7 +39,7 @@ async def test_a_replica_that_nobody_has_ever_scraped_waits_for_nobody(gateway, 
     await gateway.put("k", "value")
     gateway.clock.advance(TWO_MINUTES_MS + 1)
     await ended(gateway)
-    assert lines("kvs.lifecycle")[-1]["message"].startswith("nobody has ever scraped")
+    assert lines("kvs.lifecycle")[-1]["message"].startswith("usage was never scraped")
 
 
 async def test_a_replica_that_is_too_young_to_have_been_scraped_waits(gateway, lines):
@@ -74,7 +74,7 @@ async def test_a_scrape_without_the_tenant_series_is_none(gateway, lines):
     await gateway.ask_ops("/metrics/service")
     gateway.clock.advance(TWO_MINUTES_MS + 1)
     await ended(gateway)
-    assert lines("kvs.lifecycle")[-1]["message"].startswith("nobody has ever scraped")
+    assert lines("kvs.lifecycle")[-1]["message"].startswith("usage was never scraped")
 
 
 async def test_calls_in_flight_are_waited_for_though_nobody_scrapes(gateway):
