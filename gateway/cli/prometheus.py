@@ -11,6 +11,7 @@ from urllib.request import Request
 import msgspec
 
 from gateway.billing.promql import equal, selector
+from gateway.billing.query_api import QueryError, QueryResponse, QueryResult
 from gateway.billing.samples import COUNTERS, OUTCOME, TENANT, Labels, Series, TooManySamples
 from gateway.cli.calling import (
     CommandFailed,
@@ -26,25 +27,6 @@ _TIMEOUT_SECONDS = 150.0
 """Longer than the query timeout of Prometheus, which is two minutes by default."""
 
 _ANSWER_BYTES = 64 * 1024 * 1024
-
-
-class _Result(msgspec.Struct):
-    metric: dict[str, str]
-    value: tuple[float, str] | None = None
-    values: list[tuple[float, str]] = []
-
-
-class _Data(msgspec.Struct):
-    result: list[_Result]
-
-
-class _QueryResponse(msgspec.Struct):
-    data: _Data
-
-
-class _Error(msgspec.Struct):
-    error: str
-    type: str = msgspec.field(name="errorType")
 
 
 class PrometheusArchive:
@@ -110,13 +92,13 @@ class PrometheusArchive:
     def _samples(self, selector: str, after_ms: int, until_ms: int) -> list[Series]:
         return self._series(self._evaluate(selector + _range(after_ms, until_ms), until_ms), after_ms)
 
-    def _series(self, results: list[_Result], after_ms: int) -> list[Series]:
+    def _series(self, results: list[QueryResult], after_ms: int) -> list[Series]:
         try:
             return list(_series(results, after_ms))
         except (ValueError, OverflowError):  # a value may be any text, and a time infinite
             raise self._unexpected() from None
 
-    def _evaluate(self, expression: str, time_ms: int) -> list[_Result]:
+    def _evaluate(self, expression: str, time_ms: int) -> list[QueryResult]:
         fields = urlencode({"query": expression, "time": f"{time_ms / 1000:.3f}"}).encode()
         try:
             request = Request(self._endpoint, fields, self._headers, method="POST")  # noqa: S310 - checked
@@ -124,7 +106,7 @@ class PrometheusArchive:
                 text = response.read(_ANSWER_BYTES + 1)
             if len(text) > _ANSWER_BYTES:
                 raise TooManySamples
-            return msgspec.json.decode(text, type=_QueryResponse).data.result
+            return msgspec.json.decode(text, type=QueryResponse[QueryResult]).data.result
         except HTTPError as error:
             raise self._failure(error) from None
         except OSError as error:
@@ -143,7 +125,7 @@ class PrometheusArchive:
                 Exit.NOT_AUTHORIZED, "not_authorized", detail, status=error.code, url=self._url
             )
         try:
-            refusal = msgspec.json.decode(error.read(_ANSWER_BYTES), type=_Error)
+            refusal = msgspec.json.decode(error.read(_ANSWER_BYTES), type=QueryError)
         except (HTTPException, OSError, ValueError, RecursionError):
             return self._unexpected(status=error.code)
         if refusal.type == "timeout" or "too many samples" in refusal.error:
@@ -170,11 +152,10 @@ def _label(name: str, value: str) -> tuple[str, str]:
     return name, value
 
 
-def _series(results: list[_Result], after_ms: int) -> Iterator[Series]:
+def _series(results: list[QueryResult], after_ms: int) -> Iterator[Series]:
     """Yields series without NaN, and without the sample that Prometheus 2 adds at the start of the range."""
     for result in results:
-        values = result.values if result.value is None else [result.value]
-        points = [(round(time * 1000), float(value)) for time, value in values]
+        points = [(round(time * 1000), float(value)) for time, value in result.points]
         points = [point for point in points if point[0] > after_ms and math.isfinite(point[1])]
         if points:
             yield Series(_labels(result.metric), points)

@@ -48,7 +48,8 @@ function python(name) {
 
 table = from_env(${text(name)})
 table.put("greeting", {"text": "hello"}, ttl_seconds=3600)
-print(table.get("greeting").value)`;
+entry = table.get("greeting")
+print(entry.value if entry else "missing")`;
 }
 
 function javascript(name) {
@@ -56,7 +57,8 @@ function javascript(name) {
 
 const table = fromEnv(${text(name)});
 await table.put("greeting", { text: "hello" }, { ttlSeconds: 3600 });
-console.log((await table.get("greeting")).value);`;
+const entry = await table.get("greeting");
+console.log(entry ? entry.value : "missing");`;
 }
 
 function go(name) {

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from gateway.billing.promql import equal, selector
+from gateway.billing.query_api import QueryResponse, QueryResult
 from gateway.billing.samples import OUTCOME
 from gateway.controlplane.errors import UsageUnavailable
 from gateway.observability.catalogue import (
@@ -47,20 +48,6 @@ class Range(NamedTuple):
 
 
 RANGES = {"hour": Range(3_600, 120), "day": Range(86_400, 1_800), "month": Range(2_592_000, 43_200)}
-
-
-class _Series(Struct):
-    metric: dict[str, str]
-    value: tuple[float, str] | None = None
-    values: list[tuple[float, str]] = []
-
-
-class _Data(Struct):
-    result: list[Raw]
-
-
-class _Answer(Struct):
-    data: _Data
 
 
 Points = list[tuple[float, float]]
@@ -143,13 +130,12 @@ async def _decode(body: bytes) -> Results:
     """Decodes all series; each has at least one point."""
     results: Results = []
     try:
-        for number, raw in enumerate(msgspec.json.decode(body, type=_Answer).data.result, 1):
+        for number, raw in enumerate(msgspec.json.decode(body, type=QueryResponse[Raw]).data.result, 1):
             if memoryview(raw).nbytes > _SERIES_BYTES:
                 raise _unexpected()
-            each = msgspec.json.decode(raw, type=_Series)
-            values = each.values if each.value is None else [each.value]
-            results.append((each.metric, [(time, _figure(text)) for time, text in values]))
-            if not values:
+            each = msgspec.json.decode(raw, type=QueryResult)
+            results.append((each.metric, [(time, _figure(text)) for time, text in each.points]))
+            if not each.points:
                 raise _unexpected()
             if number % _SERIES_PER_STEP == 0:
                 await asyncio.sleep(0)
