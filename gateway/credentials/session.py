@@ -28,7 +28,7 @@ _MAX_TOKEN_BYTES = 4096
 _CACHED_SESSIONS = 10_000
 
 
-class Claims(Struct, frozen=True, forbid_unknown_fields=True):
+class SessionClaims(Struct, frozen=True, forbid_unknown_fields=True):
     """The claims in a session token. Times are seconds since 1970."""
 
     key_id: str
@@ -69,7 +69,7 @@ class SessionCredentials:
         """Issues credentials for `role` with the first master key."""
         key_id, master_key = next(iter(self._master_keys.items()))
         now_seconds = self._clock.wall_ms() // 1000
-        claims = Claims(
+        claims = SessionClaims(
             key_id=key_id,
             access_key_id="ASIA" + "".join(choice(ascii_uppercase + digits) for _ in range(16)),
             role=role,
@@ -104,7 +104,7 @@ class SessionCredentials:
         encoded_claims, _, encoded_proof = token.partition(b".")
         text, proof = _decode(encoded_claims), _decode(encoded_proof)
         try:
-            claims = msgspec.json.decode(text, type=Claims)
+            claims = msgspec.json.decode(text, type=SessionClaims)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise InvalidCredentials from None
         master_key = self._master_keys.get(claims.key_id)

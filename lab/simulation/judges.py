@@ -56,7 +56,7 @@ def judge_change(ledger: Ledger, change: RequestedChange) -> str | None:
         return None if any(not each.is_there for each in versions) else "an app was not removed"
     if change.token is not None:
         is_there = any(change.token.sha256 in each.tables for each in versions)
-        return None if is_there else f"{change.action}: the token that it gave was never in force"
+        return None if is_there else f"{change.action}: the token that it gave never became valid"
     return None
 
 

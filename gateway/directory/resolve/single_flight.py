@@ -4,7 +4,7 @@ The race to exclude: a lookup reads the app's document before a change and finis
 answer a call that began after the change, nor be cached.
 
 - Every change increments `_changes` and records the count for its app environment in `_changed_at`. A call
-  remembers the count before it waits. If its app was changed since, the lookup may have read the state before
+  notes the count before it waits. If its app was changed since, the lookup may have read the state before
   the change, so the call looks up again, even if its own wait began before the change.
 - A lookup's app is unknown until the lookup ends. A change therefore detaches all lookups in flight: no later
   call joins them, and none is cached. Lookups of other apps still answer the calls that wait for them; the
