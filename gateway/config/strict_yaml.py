@@ -23,7 +23,7 @@ _MOST_VALUES = 5_000_000
 """Three times what 100,000 apps with three tables each have."""
 
 _CHARACTERS_PER_VALUE = 100
-"""Of a string: as much again counts as another value, or aliases of one long string would pass."""
+"""Characters of a string that count as one more value, so that aliases of one long string are bounded."""
 
 _MOST_KEYS = 10_000
 """In one mapping, those that are merged into it included."""
@@ -62,7 +62,7 @@ if yaml.__with_libyaml__:
 
 
 class _Anchored(Struct, frozen=True):
-    """A value that aliases stand for, and how many values it is with its own aliases expanded."""
+    """An anchored value, and the number of values in it with its own aliases expanded."""
 
     value: Any
     size: int
@@ -93,7 +93,7 @@ class _Builder:
         return tree
 
     def _value(self, event: Any) -> Any:
-        """What begins with this event. A few lines of aliases may stand for billions of values."""
+        """Composes the node that begins with this event. Aliases are bounded: few can expand to billions."""
         kind = type(event)
         if kind is yaml.AliasEvent:
             return self._alias(event)
@@ -112,7 +112,7 @@ class _Builder:
         if event.anchor not in self._anchored:
             raise _error("unknown alias", event)
         anchored = self._anchored[event.anchor]
-        if anchored is None:  # inside what it stands for
+        if anchored is None:  # an alias inside its own anchor
             raise RecursionError
         self._count(anchored.size)
         return anchored.value

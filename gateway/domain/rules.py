@@ -141,4 +141,4 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     min_ttl_seconds: Annotated[int, Meta(ge=1, le=60)] = 60
     max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
     default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
-    """None: entries without a TTL of their own do not expire."""
+    """TTL of entries that are put without one; None means that they do not expire."""

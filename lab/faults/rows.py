@@ -93,7 +93,7 @@ ROWS = (
     _row(
         "counters down while data is up: refused, or admitted if so configured",
         "lab/faults/test_limits.py::test_with_counters_away_calls_are_refused_or_let_pass_as_is_set",
-        "tests/dataplane/test_rate_limit.py::test_a_dead_counter_is_quota_unavailable_and_not_a_verdict",
+        "tests/dataplane/test_rate_limit.py::test_a_failing_counter_is_quota_unavailable_and_no_refusal_is_cached",
     ),
     _row(
         "credentials of the store expire while their source is down",
@@ -127,7 +127,7 @@ ROWS = (
     _row(
         "a declaration disables the managed tokens of its app immediately; removing it restores them",
         "tests/replica/test_reload.py::test_while_an_app_is_declared_its_declaration_alone_counts",
-        "tests/replica/test_reload.py::test_when_a_declaration_goes_what_was_managed_is_back",
+        "tests/replica/test_reload.py::test_a_managed_app_is_back_after_its_declaration_is_removed",
         "tests/replica/test_reload.py::"
         "test_no_cached_binding_outlives_a_reload_that_declares_its_app_even_if_the_store_is_down",
     ),

@@ -34,8 +34,8 @@ def test_the_example_is_refused_off_loopback(listener):
 
 async def test_the_start_names_each_danger_that_is_allowed_and_the_key_that_allows_it(caplog):
     await build_app(load(ALLOWED, {}))
-    told = [record.fields for record in caplog.records if record.msg == "a dangerous setting is allowed"]
-    assert [(line["path"], line["allowed_by"]) for line in told] == [
+    logged = [record.fields for record in caplog.records if record.msg == "a dangerous setting is allowed"]
+    assert [(line["path"], line["allowed_by"]) for line in logged] == [
         ("listen.control.host", "control.allow_insecure"),
         ("control.tokens[0]", "control.allow_insecure"),
         ("control.tokens[1]", "control.allow_insecure"),

@@ -1,4 +1,4 @@
-"""What a file may leave out, and what its keys come to."""
+"""Good files: the keys that they may leave out, and the settings that result."""
 
 from pathlib import Path
 

@@ -29,11 +29,11 @@ def _text(text: str, **environ: str) -> str:
         ("$${NAME}", {"NAME": "secret"}, "$secret"),
     ],
 )
-def test_a_string_stands_for_what_the_environment_says(text, environ, value):
+def test_a_string_is_replaced_by_an_environment_variable(text, environ, value):
     assert _text(text, **environ) == value
 
 
-def test_a_string_may_stand_for_a_mounted_file(tmp_path):
+def test_a_string_may_refer_to_a_mounted_file(tmp_path):
     (tmp_path / "token").write_text("mounted-secret\n")
     assert _text(f"file:{tmp_path}/token") == "mounted-secret"
 
@@ -50,7 +50,7 @@ def test_the_files_name_may_come_from_the_environment(tmp_path):
     assert _text("file:${FOLDER}/token", FOLDER=str(tmp_path)) == "mounted-secret"
 
 
-def test_what_a_file_holds_is_not_interpolated_again(tmp_path):
+def test_the_content_of_a_file_is_not_interpolated_again(tmp_path):
     (tmp_path / "token").write_text("${NAME}")
     assert _text(f"file:{tmp_path}/token", NAME="secret") == "${NAME}"
 

@@ -28,7 +28,7 @@ def test_an_authority_whose_path_holds_a_nul_cannot_be_read():
 
 @pytest.mark.parametrize("host", [r"\0", "a b", "ä", "127.0.0.1/8"])
 @pytest.mark.parametrize("listener", ["data", "ops", "control"])
-def test_what_no_host_is_called_is_a_mistake(listener, host):
+def test_an_impossible_host_name_is_a_mistake(listener, host):
     assert paths(f'listen: {{{listener}: {{host: "{host}"}}}}') == [f"listen.{listener}.host"]
 
 

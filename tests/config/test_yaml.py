@@ -53,18 +53,18 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def meaning(text: str) -> object:
-    """What PyYAML makes of a text, with the same parser."""
+    """Reads a text with PyYAML and the same parser."""
     return yaml.load(text, LOADER)
 
 
 @given(TREES, st.booleans())
-def test_what_was_dumped_is_read(tree, flow):
+def test_dumped_yaml_is_read_back(tree, flow):
     text = yaml.safe_dump(tree, default_flow_style=flow, allow_unicode=True)
     assert read_yaml(text) == meaning(text)
 
 
 @given(st.lists(WORDS, max_size=20).map("".join))
-def test_what_is_read_is_what_pyyaml_reads(text):
+def test_any_text_is_read_as_pyyaml_reads_it(text):
     try:
         tree = read_yaml(text)
     except (InvalidConfiguration, RecursionError):
@@ -117,13 +117,13 @@ def test_every_form_of_yaml_means_what_pyyaml_says(text):
         "1: a\ntrue: b",
     ],
 )
-def test_what_could_be_misread_is_refused(text):
+def test_ambiguous_yaml_is_refused(text):
     with pytest.raises(InvalidConfiguration):
         read_yaml(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 10_000, "a: &x [*x]", "a: &x {b: *x}", "- " * 10_000])
-def test_what_is_nested_too_deeply_is_told_apart(text):
+def test_too_deep_nesting_has_an_error_of_its_own(text):
     with pytest.raises(RecursionError):
         read_yaml(text)
 

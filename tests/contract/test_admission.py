@@ -1,4 +1,4 @@
-"""Which apps are served."""
+"""Admission by app type and status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How large a body may be, to the byte."""
+"""The maximum size of a body, to the byte."""
 
 import json
 

@@ -25,14 +25,14 @@ async def test_a_counter_that_fails_is_503_and_never_429(gateway, operation):
 
 
 class Unhandled(Exception):
-    """What no part of the gateway expects."""
+    """An exception that no part of the gateway expects."""
 
     def __init__(self, _: str) -> None:
         super().__init__("secret-value-of-a-tenant at /internal/path")
 
 
 @pytest.mark.parametrize("place", ["charge", *OPERATIONS])
-async def test_an_unhandled_exception_is_500_and_tells_nothing(gateway, place):
+async def test_an_unhandled_exception_is_500_and_reveals_nothing(gateway, place):
     gateway.faults.fail, gateway.faults.error = {place}, Unhandled
     reply = await gateway.call("put" if place == "charge" else place, BODY)
     assert (reply.status, reply.json) == (500, {"error": "internal_error"})

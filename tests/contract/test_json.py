@@ -1,4 +1,4 @@
-"""Which bodies are JSON objects, and which members of them count."""
+"""Bodies that are JSON objects, and the members that count."""
 
 from time import thread_time
 

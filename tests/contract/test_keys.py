@@ -1,4 +1,4 @@
-"""What a key is."""
+"""Valid and invalid keys."""
 
 import json
 
@@ -79,7 +79,7 @@ async def test_a_lone_surrogate_in_a_key_is_refused(gateway, operation, text):
     assert (reply.status, reply.error) == (400, "invalid_key")
 
 
-async def test_a_pair_of_surrogates_is_the_character_it_stands_for(gateway):
+async def test_a_pair_of_surrogates_is_the_character_that_it_encodes(gateway):
     await gateway.call("put", rb'{"key":"\ud83d\ude00","value":"smile"}')
     assert (await gateway.call("get", '{"key":"\U0001f600"}'.encode())).json["value"] == "smile"
 

@@ -1,4 +1,4 @@
-"""Which of several faults answers. Each row breaks one stage and stages behind it."""
+"""The fault that answers if a call has several. Each row breaks one stage and stages behind it."""
 
 from dataclasses import dataclass
 

@@ -206,14 +206,14 @@ class TestManagedApps:
         reply = await gateway.manage("POST", f"{self.path}/services/kvs/tables", {"name": "t", **fields})
         return reply.json["token"]
 
-    async def test_a_raised_limit_takes_effect_at_once(self, gateway):
+    async def test_a_raised_limit_takes_effect_immediately(self, gateway):
         await self._register(gateway, 2)
         token = await self._create_table(gateway)
         assert await statuses(gateway, 4, token=token) == {200: 2, 429: 2}
         await self._register(gateway, 5)
         assert await statuses(gateway, 4, token=token) == {200: 3, 429: 1}
 
-    async def test_a_lowered_limit_takes_effect_at_once(self, gateway):
+    async def test_a_lowered_limit_takes_effect_immediately(self, gateway):
         await self._register(gateway, 5)
         token = await self._create_table(gateway)
         await statuses(gateway, 3, token=token)

@@ -18,67 +18,70 @@ def limits(*, table: int | None, environment: int, **settings) -> dict:
     return {"apps": [app], "rate_limit": {"headers": True, **settings}}
 
 
-def told(reply: Reply) -> tuple[str | None, ...]:
+def limit_fields(reply: Reply) -> tuple[str | None, ...]:
     return tuple(reply.headers.get(name) for name in FIELDS)
 
 
-async def test_an_answer_tells_the_limit_what_is_left_and_until_when():
+async def test_an_answer_shows_the_limit_the_calls_left_and_the_time_to_reset():
     async with run_gateway(limits(table=None, environment=600)) as gateway:
-        assert told(await gateway.get("k")) == (
+        assert limit_fields(await gateway.get("k")) == (
             '"app environment";r=599;t=60',
             '"app environment";q=600;w=60',
         )
         gateway.clock.advance(17_300)
-        assert told(await gateway.put("k", 1))[0] == '"app environment";r=598;t=43'
+        assert limit_fields(await gateway.put("k", 1))[0] == '"app environment";r=598;t=43'
         gateway.clock.advance(42_700)
-        assert told(await gateway.delete("k"))[0] == '"app environment";r=599;t=60'
+        assert limit_fields(await gateway.delete("k"))[0] == '"app environment";r=599;t=60'
 
 
-async def test_of_two_limits_the_tighter_is_told():
+async def test_the_tighter_of_two_limits_is_shown():
     async with run_gateway(limits(table=3, environment=5)) as gateway:
-        assert told(await gateway.get("k")) == ('"table";r=2;t=60', '"table";q=3;w=60')
+        assert limit_fields(await gateway.get("k")) == ('"table";r=2;t=60', '"table";q=3;w=60')
         for _ in range(3):
             await gateway.get("k", token=OTHER_TABLE_TOKEN)
-        assert told(await gateway.get("k")) == ('"app environment";r=0;t=60', '"app environment";q=5;w=60')
+        assert limit_fields(await gateway.get("k")) == (
+            '"app environment";r=0;t=60',
+            '"app environment";q=5;w=60',
+        )
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["counted", "remembered"])
-async def test_a_refusal_tells_the_limit_that_was_hit(times):
+async def test_a_refusal_shows_the_limit_that_was_hit(times):
     async with run_gateway(limits(table=1, environment=5)) as gateway:
         await gateway.get("k")
         for _ in range(times):
             refused = await gateway.get("k")
     assert (refused.status, refused.headers["Retry-After"]) == (429, "60")
-    assert told(refused) == ('"table";r=0;t=60', '"table";q=1;w=60')
+    assert limit_fields(refused) == ('"table";r=0;t=60', '"table";q=1;w=60')
 
 
-async def test_what_is_refused_after_the_limit_tells_it_too():
+async def test_a_refusal_after_the_rate_limit_shows_the_limit():
     async with run_gateway(limits(table=None, environment=5)) as gateway:
-        assert told(await gateway.call("put", b"{"))[0] == '"app environment";r=4;t=60'
+        assert limit_fields(await gateway.call("put", b"{"))[0] == '"app environment";r=4;t=60'
         gateway.faults.fail = {"get"}
-        assert told(await gateway.get("k"))[0] == '"app environment";r=3;t=60'
+        assert limit_fields(await gateway.get("k"))[0] == '"app environment";r=3;t=60'
 
 
-async def test_what_is_refused_before_the_limit_tells_none():
+async def test_a_refusal_before_the_rate_limit_shows_no_limit():
     async with run_gateway(limits(table=None, environment=5)) as gateway:
-        assert told(await gateway.get("k", token="wrong")) == (None, None)
+        assert limit_fields(await gateway.get("k", token="wrong")) == (None, None)
 
 
 @pytest.mark.parametrize("on_failure", ["refuse", "allow"])
-async def test_while_the_counters_are_down_nothing_is_told(on_failure):
+async def test_no_limit_is_shown_while_the_counters_are_down(on_failure):
     async with run_gateway(limits(table=None, environment=5, on_failure=on_failure)) as gateway:
         gateway.faults.fail = {"charge"}
-        assert told(await gateway.get("k")) == (None, None)
+        assert limit_fields(await gateway.get("k")) == (None, None)
 
 
-async def test_without_the_setting_nothing_is_told():
+async def test_no_limit_is_shown_without_the_setting():
     async with run_gateway(limits(table=1, environment=5, headers=False)) as gateway:
-        assert told(await gateway.get("k")) == (None, None)
-        assert told(await gateway.get("k")) == (None, None)
+        assert limit_fields(await gateway.get("k")) == (None, None)
+        assert limit_fields(await gateway.get("k")) == (None, None)
 
 
-async def test_a_warning_and_a_limit_are_told_together():
+async def test_a_warning_and_a_limit_are_shown_together():
     async with run_gateway(limits(table=None, environment=5)) as gateway:
         reply = await gateway.call("get", {"key": "k", "ttl": 5})
-    assert told(reply)[0] == '"app environment";r=4;t=60'
+    assert limit_fields(reply)[0] == '"app environment";r=4;t=60'
     assert reply.headers["x-kvs-warning"] == 'unknown field "ttl"'

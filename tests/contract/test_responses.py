@@ -1,4 +1,4 @@
-"""What every response carries, and the form of every error."""
+"""Fields of every response, and the form of every error."""
 
 import re
 
@@ -89,6 +89,6 @@ async def test_an_answer_sets_no_cookie_and_allows_no_browser(gateway):
     assert not [name for name in reply.headers if name.startswith(("set-cookie", "access-control"))]
 
 
-async def test_an_id_that_was_made_here_tells_nothing_of_other_requests(gateway):
+async def test_a_generated_id_reveals_nothing_about_other_requests(gateway):
     first, second = [(await ask(gateway)).headers["x-request-id"] for _ in range(2)]
     assert abs(int(first, 16) - int(second, 16)) > 2**32

@@ -1,4 +1,4 @@
-"""What is routed, and by which method."""
+"""Paths and methods that are routed."""
 
 import pytest
 

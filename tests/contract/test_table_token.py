@@ -1,4 +1,4 @@
-"""How the table token is sent."""
+"""The forms in which a table token is sent."""
 
 import pytest
 
@@ -29,7 +29,7 @@ async def test_the_header_may_be_written_in_any_case(gateway, name):
     assert (await send_one(gateway, signed_call(gateway, "get", BODY, token=None, extra=extra))).status == 200
 
 
-async def test_a_missing_token_is_told_from_a_wrong_one(gateway):
+async def test_a_missing_token_has_another_code_than_a_wrong_one(gateway):
     reply = await call_with(gateway)
     assert (reply.status, reply.json) == (401, {"error": "missing_token"})
 

@@ -50,7 +50,7 @@ async def test_a_time_to_live_that_is_not_written_as_an_integer_is_refused(gatew
 @pytest.mark.parametrize(
     "ttl", [b"060", b"+60", b"60.", b"0x3c", b"6_0", b"NaN", b"Infinity", b"", "\uff16\uff10".encode()]
 )
-async def test_what_is_no_json_number_is_invalid_json(gateway, ttl):
+async def test_a_malformed_number_is_invalid_json(gateway, ttl):
     reply = await put_with(gateway, ttl)
     assert (reply.status, reply.error) == (400, "invalid_json")
 
@@ -59,13 +59,13 @@ async def test_white_space_around_the_number_does_not_matter(gateway):
     assert (await put_with(gateway, b" \n60\t ")).status == 200
 
 
-async def test_a_get_tells_the_instant_of_expiry_in_utc_with_milliseconds():
+async def test_a_get_returns_the_expiry_in_utc_with_milliseconds():
     async with run_gateway(clock=FakeClock(NOON_MS + 7)) as gateway:
         await gateway.put("k", 1, ttl_seconds=60)
         assert (await gateway.get("k")).json["expiresAt"] == "2026-11-20T12:01:00.007Z"
 
 
-async def test_whole_seconds_are_written_with_milliseconds_too():
+async def test_an_expiry_on_a_whole_second_has_milliseconds_as_well():
     async with run_gateway(clock=FakeClock(NOON_MS)) as gateway:
         await gateway.put("k", 1, ttl_seconds=31_536_000)
         assert (await gateway.get("k")).json["expiresAt"] == "2027-11-20T12:00:00.000Z"
@@ -122,5 +122,5 @@ async def test_configured_bounds_hold_to_the_second():
 
 
 @pytest.mark.parametrize("operation", ["get", "delete"])
-async def test_a_time_to_live_where_none_is_asked_for_is_ignored(gateway, operation):
+async def test_a_time_to_live_in_a_get_or_delete_is_ignored(gateway, operation):
     assert (await gateway.call(operation, {"key": "k", "ttlSeconds": "never"})).status == 200

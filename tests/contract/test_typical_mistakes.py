@@ -1,4 +1,4 @@
-"""What app developers get wrong, each as they send it, and what explains it to them (D168)."""
+"""Typical mistakes of app developers, each as sent, and its explanation (D168)."""
 
 import json
 import re
@@ -19,15 +19,15 @@ async def test_a_typical_mistake_is_explained(mistake):
         for _ in range(mistake.calls_before):
             assert (await gateway.get("k")).status == 200
         reply = await send(gateway, mistake)
-    told = reply.headers.get("x-kvs-error-detail"), reply.headers.get("x-kvs-warning")
+    fields = reply.headers.get("x-kvs-error-detail"), reply.headers.get("x-kvs-warning")
     expected = mistake.detail.replace("HOST", gateway.data.removeprefix("http://"))
-    assert (reply.status, reply.error, *told) == (
+    assert (reply.status, reply.error, *fields) == (
         mistake.status,
         mistake.code,
         expected or None,
         mistake.warning,
     )
-    assert all(re.fullmatch("[ -~]{1,256}", each) for each in told if each is not None)
+    assert all(re.fullmatch("[ -~]{1,256}", each) for each in fields if each is not None)
 
 
 async def send(gateway, mistake: Mistake):

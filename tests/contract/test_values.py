@@ -102,7 +102,7 @@ async def test_a_put_without_a_value_is_refused(gateway):
 
 
 @pytest.mark.parametrize("operation", ["get", "delete"])
-async def test_a_value_where_none_is_asked_for_is_ignored(gateway, operation):
+async def test_a_value_in_a_get_or_delete_is_ignored(gateway, operation):
     assert (await gateway.call(operation, {"key": "k", "value": "x" * 70_000})).status == 200
 
 

@@ -32,7 +32,7 @@ def everybody(folder):
 
 
 async def functions_of(gateway, operation: str) -> list[str]:
-    """Those of the gateway that a call on a warm connection runs through, in order."""
+    """Functions of the gateway that a call on a warm connection runs through, in order."""
     call = signed_call(gateway, operation, BODIES[operation], extra=())
     reader, writer = await gateway.connect()
     for _ in range(3):

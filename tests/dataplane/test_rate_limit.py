@@ -21,7 +21,7 @@ def grant(*budgets: tuple[str, int]) -> Grant:
 
 
 async def admitted(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant, times: int) -> int:
-    """How many of so many charges in a row pass."""
+    """Counts the charges in a row that pass."""
     passed = 0
     for _ in range(times):
         try:
@@ -53,7 +53,7 @@ def limit(clock, counters) -> ExactRateLimiter:
     return ExactRateLimiter(counters, clock.monotonic_ms)
 
 
-async def test_as_many_charges_pass_as_the_limit_says(limit):
+async def test_exactly_the_limit_of_charges_passes(limit):
     assert await admitted(limit, grant(("env", 5)), 20) == 5
 
 
@@ -73,8 +73,8 @@ async def test_retry_after_is_the_whole_seconds_to_the_windows_end(clock, limit,
 
 
 @pytest.mark.parametrize("later_ms", [0, 1, 999, 1000, 30_500, 59_001, 59_999])
-@pytest.mark.parametrize("asked", [1, 2], ids=["told by the store", "remembered"])
-async def test_who_waits_as_long_as_he_is_told_is_admitted(clock, limit, later_ms, asked):
+@pytest.mark.parametrize("asked", [1, 2], ids=["refused by the store", "refused by the cache"])
+async def test_a_client_that_waits_for_retry_after_is_admitted(clock, limit, later_ms, asked):
     await limit.charge(grant(("env", 1)))
     clock.advance(later_ms)
     for _ in range(asked):
@@ -83,17 +83,17 @@ async def test_who_waits_as_long_as_he_is_told_is_admitted(clock, limit, later_m
     await limit.charge(grant(("env", 1)))
 
 
-async def test_a_flood_over_the_limit_asks_the_store_once(limit, faults):
+async def test_a_flood_over_the_limit_calls_the_store_once(limit, faults):
     await admitted(limit, grant(("env", 3)), 1000)
     assert faults.count("charge") == 4
 
 
-async def test_an_admitted_charge_always_asks_the_store(limit, faults):
+async def test_every_admitted_charge_calls_the_store(limit, faults):
     await admitted(limit, grant(("env", 100)), 50)
     assert faults.count("charge") == 50
 
 
-async def test_a_verdict_is_forgotten_when_its_window_ends(clock, limit, faults):
+async def test_a_cached_refusal_ends_with_its_window(clock, limit, faults):
     await admitted(limit, grant(("env", 1)), 5)
     clock.advance(59_999)
     assert await admitted(limit, grant(("env", 1)), 1) == 0
@@ -102,13 +102,13 @@ async def test_a_verdict_is_forgotten_when_its_window_ends(clock, limit, faults)
     assert faults.count("charge") == 4
 
 
-async def test_a_remembered_verdict_does_not_move_with_the_wall_clock(clock, limit):
+async def test_a_cached_refusal_does_not_depend_on_the_wall_clock(clock, limit):
     await admitted(limit, grant(("env", 1)), 2)
     clock.jump_wall(3_600_000)
     assert (await refusal(limit, grant(("env", 1)))).retry_after_seconds == 60
 
 
-async def test_a_slow_verdict_is_not_remembered_beyond_its_window(clock):
+async def test_a_slow_refusal_is_not_cached_beyond_its_window(clock):
     """The store told its 1,000 ms at the latest when it was asked; 700 went by until the answer was here."""
 
     class SlowCounter:
@@ -130,40 +130,42 @@ async def test_a_slow_verdict_is_not_remembered_beyond_its_window(clock):
     assert counter.asked == 2
 
 
-async def test_a_raised_limit_takes_effect_at_once(limit):
+async def test_a_raised_limit_takes_effect_immediately(limit):
     await admitted(limit, grant(("env", 3)), 10)
     assert await admitted(limit, grant(("env", 5)), 10) == 2
 
 
-async def test_a_lowered_limit_takes_effect_at_once(limit):
+async def test_a_lowered_limit_takes_effect_immediately(limit):
     await admitted(limit, grant(("env", 10)), 5)
     assert await admitted(limit, grant(("env", 4)), 5) == 0
 
 
-async def test_a_full_table_is_refused_while_another_goes_on(limit):
+async def test_a_full_table_is_refused_while_another_is_served(limit):
     small, other = grant(("tbl_a", 2), ("env", 100)), grant(("env", 100))
     assert await admitted(limit, small, 10) == 2
     assert await admitted(limit, other, 10) == 10
 
 
-async def test_what_a_table_refuses_costs_the_environment_nothing(limit):
+async def test_a_call_refused_by_its_table_is_not_charged_to_the_environment(limit):
     assert await admitted(limit, grant(("tbl_a", 2), ("env", 5)), 100) == 2
     assert await admitted(limit, grant(("env", 5)), 5) == 3
 
 
-async def test_what_a_table_refuses_on_another_replica_costs_the_environment_nothing(clock, counters):
+async def test_a_call_refused_by_its_table_on_another_replica_is_not_charged_to_the_environment(
+    clock, counters
+):
     replicas = [ExactRateLimiter(counters, clock.monotonic_ms) for _ in range(2)]
     assert [await admitted(replica, grant(("tbl_a", 2), ("env", 5)), 10) for replica in replicas] == [2, 0]
     assert await admitted(replicas[0], grant(("env", 5)), 5) == 3
 
 
-async def test_a_flood_over_a_full_environment_asks_neither_counter(limit, faults):
+async def test_a_flood_over_a_full_environment_calls_neither_counter(limit, faults):
     """The environment's verdict is remembered, so a table's own budget is not spent on it either."""
     await admitted(limit, grant(("tbl_a", 50), ("env", 2)), 1000)
     assert [bucket for _, bucket in faults.calls] == ["tbl_a", "env"] * 3
 
 
-async def test_who_is_refused_by_both_is_told_the_later_end(clock, limit):
+async def test_a_call_over_both_limits_gets_the_later_retry_after(clock, limit):
     await admitted(limit, grant(("tbl_a", 1)), 2)
     clock.advance(20_000)
     await admitted(limit, grant(("env", 1)), 2)
@@ -179,7 +181,7 @@ async def test_buckets_do_not_share_a_window(limit):
 
 
 async def test_the_cache_is_bounded_and_holds_valid_tokens_only(limit, faults):
-    """What was forgotten to stay within the bound is asked of the store again, and refused again."""
+    """A refusal that was evicted from the cache is refused by the store again."""
     for number in range(10_001):
         await admitted(limit, grant((f"env{number}", 1)), 2)
     for bucket, asked in (("env10000", 0), ("env0", 1)):
@@ -189,7 +191,7 @@ async def test_the_cache_is_bounded_and_holds_valid_tokens_only(limit, faults):
 
 
 @pytest.mark.parametrize("error", [BackendUnavailable, BackendMisconfigured])
-async def test_a_dead_counter_is_quota_unavailable_and_not_a_verdict(limit, faults, error):
+async def test_a_failing_counter_is_quota_unavailable_and_no_refusal_is_cached(limit, faults, error):
     faults.fail, faults.error = {"charge"}, error
     with pytest.raises(QuotaUnavailable):
         await limit.charge(grant(("env", 1)))
@@ -197,12 +199,12 @@ async def test_a_dead_counter_is_quota_unavailable_and_not_a_verdict(limit, faul
     await limit.charge(grant(("env", 1)))
 
 
-async def test_a_lenient_limit_lets_pass_while_the_counter_is_down(limit, faults):
+async def test_a_lenient_limit_admits_while_the_counter_is_down(limit, faults):
     faults.fail = {"charge"}
     assert await admitted(LenientRateLimiter(limit), grant(("env", 1)), 5) == 5
 
 
-async def test_a_lenient_limit_still_refuses_what_is_over(limit):
+async def test_a_lenient_limit_still_refuses_calls_over_the_limit(limit):
     assert await admitted(LenientRateLimiter(limit), grant(("env", 2)), 5) == 2
 
 

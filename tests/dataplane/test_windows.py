@@ -24,7 +24,7 @@ class Windows:
         self._windows: dict[str, list[int]] = {}
 
     def charge(self, bucket: str, limit: int, now_ms: int) -> int | None:
-        """The seconds that a refused charge is told to wait; None if it passes."""
+        """Charges once. Returns Retry-After if it is refused, None if it passes."""
         closes_at_ms, count = self._windows.get(bucket, [now_ms, 0])
         if closes_at_ms <= now_ms:
             closes_at_ms, count = now_ms + 60_000, 0

@@ -1,4 +1,4 @@
-"""What runs beside serving, and how often, by a clock that hurries."""
+"""Background loops and their intervals, by a clock that hurries."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.support.gateway import run_gateway
 
 @pytest.mark.virtual_time
 @pytest.mark.parametrize("operation", ["changes", "ping"])
-async def test_the_feed_and_the_health_of_the_stores_are_asked_for_every_second(operation):
+async def test_the_feed_and_the_health_of_the_stores_are_polled_every_second(operation):
     async with run_gateway() as gateway:
         await asyncio.sleep(0.5)
         before = gateway.faults.count(operation)

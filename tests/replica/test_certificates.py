@@ -35,7 +35,7 @@ async def answer(reader, writer) -> bytes:
     return await reader.readuntil(b"}")
 
 
-async def test_a_new_certificate_is_shown_and_old_connections_go_on(tmp_path):
+async def test_a_new_certificate_is_shown_and_old_connections_continue(tmp_path):
     old = cut_a_certificate(tmp_path)
     async with watching(tmp_path, listen=tls_in(tmp_path)) as watched:
         kept = await connect(watched.gateway, old)

@@ -107,7 +107,7 @@ def test_a_scrape_without_the_tenant_series_is_not_the_last_one(draining):
     assert draining.process.poll() is None
 
 
-def test_who_only_asks_for_the_head_of_the_tenant_series_has_not_scraped_them(draining):
+def test_a_head_request_for_the_tenant_series_is_not_a_scrape(draining):
     _until(lambda: not is_listening(draining.urls["data"]))
     with Connection(draining.urls["ops"]) as ops:
         ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -170,7 +170,7 @@ def test_a_scrape_counts_though_its_reader_keeps_the_connection(draining):
         assert draining.wait() == 0
 
 
-def test_every_server_that_scraped_before_is_waited_for(start):
+def test_the_drain_waits_for_every_server_that_has_scraped(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as one, Connection(gateway.urls["ops"]) as other:
         for server in (one, other, one):
@@ -184,7 +184,7 @@ def test_every_server_that_scraped_before_is_waited_for(start):
         assert gateway.wait() == 0
 
 
-def test_a_server_that_scrapes_more_often_is_not_taken_for_another_at_its_address(start):
+def test_a_frequent_scraper_does_not_count_for_another_at_its_address(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as often, Connection(gateway.urls["ops"]) as seldom:
         for server in (often, seldom):
@@ -193,7 +193,7 @@ def test_a_server_that_scrapes_more_often_is_not_taken_for_another_at_its_addres
         _assert_both_are_waited_for(gateway, often, seldom)
 
 
-def test_a_scrape_while_calls_still_come_leaves_the_connection_that_its_server_is_known_by(start):
+def test_a_scrape_while_calls_still_come_keeps_its_connection(start):
     gateway = start(shutdown={"drain_seconds": 2, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as often, Connection(gateway.urls["ops"]) as seldom:
         for server in (often, seldom):
@@ -207,7 +207,7 @@ def test_a_scrape_while_calls_still_come_leaves_the_connection_that_its_server_i
         _assert_both_are_waited_for(gateway, often, seldom)
 
 
-def test_a_server_that_comes_on_a_new_connection_is_the_one_whose_connection_has_ended(start):
+def test_a_scrape_on_a_new_connection_counts_for_the_server_whose_connection_has_ended(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as stays:
         with Connection(gateway.urls["ops"]) as leaves:
@@ -220,7 +220,7 @@ def test_a_server_that_comes_on_a_new_connection_is_the_one_whose_connection_has
         assert gateway.wait() == 0
 
 
-def test_a_server_that_is_gone_is_not_waited_for(start):
+def test_the_drain_does_not_wait_for_a_server_that_is_gone(start):
     gateway = start(shutdown={"drain_seconds": 0.3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["ops"]) as stays:
         stays.ask("/metrics/usage")
@@ -259,7 +259,7 @@ def test_without_a_scrape_the_replica_ends_when_the_grace_is_over(start):
 
 
 @pytest.mark.parametrize("is_begun", ["head", "body"])
-def test_what_was_begun_finishes_after_the_listener_is_closed(start, is_begun):
+def test_a_request_that_has_begun_finishes_after_the_listener_is_closed(start, is_begun):
     gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
     head, body = request("put", value=1)
     call, sent = head + body, 20 if is_begun == "head" else len(head) + 5
@@ -275,7 +275,7 @@ def test_what_was_begun_finishes_after_the_listener_is_closed(start, is_begun):
     assert gateway.wait() == 0
 
 
-def test_the_wait_for_a_last_scrape_begins_anew_with_a_call_that_is_later_than_everything(start):
+def test_a_late_call_restarts_the_wait_for_a_last_scrape(start):
     gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
     head, body = request("put", value=1)
     with Connection(gateway.urls["data"]) as client:
@@ -289,7 +289,7 @@ def test_the_wait_for_a_last_scrape_begins_anew_with_a_call_that_is_later_than_e
     assert gateway.wait() == 0
 
 
-def test_a_kept_connection_on_which_nothing_happens_is_closed_after_the_drain(start):
+def test_an_idle_connection_is_closed_after_the_drain(start):
     gateway = start(shutdown={"drain_seconds": 0.1, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["data"]) as client:
         client.call()
@@ -297,7 +297,7 @@ def test_a_kept_connection_on_which_nothing_happens_is_closed_after_the_drain(st
         assert client.is_closed_by_peer()
 
 
-def test_usage_counted_at_the_end_is_what_was_answered(start):
+def test_usage_counted_at_the_end_equals_the_answers(start):
     gateway = start(shutdown={"drain_seconds": 3, "grace_seconds": GRACE_SECONDS})
     with Connection(gateway.urls["data"]) as client:
         answered = sum(client.call()[0] == 200 for _ in range(25))
@@ -310,7 +310,7 @@ def test_usage_counted_at_the_end_is_what_was_answered(start):
     assert gateway.wait() == 0
 
 
-def test_a_second_sigterm_ends_at_once(start):
+def test_a_second_sigterm_ends_the_process_immediately(start):
     gateway = start(shutdown={"drain_seconds": 60, "grace_seconds": 60})
     gateway.signal(signal.SIGTERM)
     assert _until(lambda: _is_draining(gateway))
@@ -319,7 +319,7 @@ def test_a_second_sigterm_ends_at_once(start):
     assert gateway.wait() == 128 + signal.SIGTERM
 
 
-def test_a_drain_says_nothing_but_that_it_began_and_ended(draining):
+def test_a_drain_logs_only_its_begin_and_end(draining):
     _until(lambda: not is_listening(draining.urls["data"]))
     _scrape(draining)
     draining.wait()

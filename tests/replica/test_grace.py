@@ -1,4 +1,4 @@
-"""What does not finish within the grace is answered 503 shutting_down."""
+"""Calls that do not finish within the grace are answered 503 shutting_down."""
 
 import asyncio
 

@@ -30,7 +30,7 @@ def interrupt(gateway) -> None:
     wait_for(lambda: not is_listening(gateway.urls["data"]), "the listener to close")
 
 
-def test_an_interrupt_ends_an_idle_replica_at_once(start):
+def test_an_interrupt_ends_an_idle_replica_immediately(start):
     gateway = start(shutdown=PATIENT)
     gateway.signal(signal.SIGINT)
     assert gateway.seconds_until_end() < 1.5
@@ -73,7 +73,7 @@ def test_an_interrupt_stops_taking_connections_while_a_call_finishes(start):
         assert client.response()[0] == 200
 
 
-def test_a_second_interrupt_ends_at_once(start):
+def test_a_second_interrupt_ends_the_process_immediately(start):
     gateway = start(shutdown=PATIENT)
     with half_a_call(gateway):
         interrupt(gateway)

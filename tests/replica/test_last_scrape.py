@@ -35,7 +35,7 @@ async def gateway():
         yield running
 
 
-async def test_a_replica_that_nobody_has_ever_scraped_waits_for_nobody(gateway, lines):
+async def test_a_replica_that_was_never_scraped_does_not_wait(gateway, lines):
     await gateway.put("k", "value")
     gateway.clock.advance(TWO_MINUTES_MS + 1)
     await ended(gateway)
@@ -50,7 +50,7 @@ async def test_a_replica_that_is_too_young_to_have_been_scraped_waits(gateway, l
         await drain
 
 
-async def test_where_scrapes_are_further_apart_a_replica_is_young_for_longer(lines):
+async def test_a_longer_scrape_interval_lengthens_the_wait_for_a_first_scrape(lines):
     async with run_gateway({**LONG, "metering": {"first_sample_seconds": 300}}) as gateway:
         gateway.clock.advance(5 * TWO_MINUTES_MS)
         async with draining(gateway, lines) as drain:

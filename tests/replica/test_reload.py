@@ -1,4 +1,4 @@
-"""What a changed configuration changes in a running replica, and what it cannot."""
+"""Changes that a reload applies to a running replica, and changes that need a restart."""
 
 import os
 
@@ -75,7 +75,7 @@ async def test_a_declared_app_that_was_removed_is_none(tmp_path):
         assert (await watched.gateway.manage("GET", "/v1/orgs/acme/apps/shop")).error == "app_not_found"
 
 
-async def test_a_raised_limit_admits_at_once(tmp_path):
+async def test_a_raised_limit_of_a_declared_app_admits_immediately(tmp_path):
     table = {"name": "sessions", "token": TABLE_TOKEN}
     async with watching(tmp_path, apps=declared(table, requests_per_minute=2)) as watched:
         gateway = watched.gateway
@@ -126,7 +126,7 @@ async def test_a_secret_of_the_proxy_rotates_without_a_refused_call(tmp_path):
         assert [await status(old), await status(new)] == [403, 200]
 
 
-async def test_a_role_an_access_key_or_a_network_is_denied_and_let_in_again(tmp_path):
+async def test_a_role_an_access_key_or_a_network_is_denied_and_accepted_again(tmp_path):
     static = BASE["signature"]["credentials"]["static"]
     denials = [
         ({"denied_roles": ["arn:aws:iam::*:role/*-test"]}, "caller_not_approved"),
@@ -189,7 +189,7 @@ async def test_a_secret_in_a_file_is_read_again(tmp_path):
     "text",
     ["", "region: [", "region: eu-central-1\nno_such_key: 1\n", "region: x\nsignature: {mode: maybe}\n"],
 )
-async def test_a_broken_file_keeps_what_was_in_force_and_raises_the_metric(tmp_path, caplog, text):
+async def test_a_broken_file_keeps_the_current_settings_and_raises_the_metric(tmp_path, caplog, text):
     async with watching(tmp_path) as watched:
         gateway = watched.gateway
         before = (await gateway.metrics())[SUCCESS_TIME]
@@ -208,7 +208,7 @@ async def test_a_broken_file_keeps_what_was_in_force_and_raises_the_metric(tmp_p
     assert failure.fields["problems"]
 
 
-async def test_a_file_that_is_gone_keeps_what_was_in_force(tmp_path):
+async def test_a_deleted_file_keeps_the_current_settings(tmp_path):
     async with watching(tmp_path) as watched:
         watched.path.unlink()
         await watched.read_again()
@@ -217,7 +217,7 @@ async def test_a_file_that_is_gone_keeps_what_was_in_force(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to itself", "gigabyte"])
-async def test_what_is_not_a_file_of_due_size_is_not_waited_for(tmp_path, kind, caplog):
+async def test_a_pipe_or_an_oversized_file_is_refused_without_waiting(tmp_path, kind, caplog):
     token = tmp_path / "control-token"
     token.write_text(CONTROL_TOKEN)
     control = {"control": {"tokens": [f"file:{token}"]}}
@@ -242,7 +242,7 @@ async def test_what_is_not_a_file_of_due_size_is_not_waited_for(tmp_path, kind, 
     assert [problem["path"] for problem in line.fields["problems"]] == ["control.tokens[0]"]
 
 
-async def test_what_needs_a_restart_is_named_and_left_as_it_is(tmp_path, caplog):
+async def test_a_section_that_needs_a_restart_is_named_and_unchanged(tmp_path, caplog):
     caplog.set_level("INFO")
     async with watching(tmp_path) as watched:
         await watched.reload(
@@ -283,7 +283,7 @@ async def test_signatures_can_be_switched_on_again(tmp_path):
         assert (await gateway.get("k")).status == 200
 
 
-async def test_calls_in_flight_end_under_what_they_began_with(tmp_path):
+async def test_calls_in_flight_end_under_the_policies_they_began_with(tmp_path):
     async with watching(tmp_path) as watched:
         gateway = watched.gateway
         call = await hanging_call(gateway)
@@ -340,7 +340,7 @@ async def test_while_an_app_is_declared_its_declaration_alone_counts(tmp_path, s
         assert (await gateway.manage("DELETE", f"{TABLES}/posts")).error == "declared_app"
 
 
-async def test_when_a_declaration_goes_what_was_managed_is_back(tmp_path):
+async def test_a_managed_app_is_back_after_its_declaration_is_removed(tmp_path):
     declaration = {"org": "acme", "app": "blog", "type": "api", "tables": []}
     async with watching(tmp_path, apps=[*BASE["apps"], declaration]) as watched:
         gateway = watched.gateway

@@ -104,7 +104,7 @@ def test_every_line_of_the_log_is_json(start):
         ({"control": {"tokens": []}}, "control.tokens is empty"),
     ],
 )
-async def test_what_an_operator_should_know_is_warned_about_at_start(caplog, changes, warning):
+async def test_a_start_warns_of_risky_settings(caplog, changes, warning):
     async with run_gateway(changes):
         pass
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]

@@ -62,15 +62,15 @@ async def test_a_file_that_does_not_change_is_not_read(tmp_path, quick):
         assert not done
 
 
-async def test_a_broken_file_is_told_once_and_what_mends_it_is_noticed(tmp_path, quick):
+async def test_a_broken_file_is_reported_once_and_its_correction_is_noticed(tmp_path, quick):
     async with watching(tmp_path) as watched, counting_reloads(watched) as done:
         watched.path.write_text("region: [")
         await until(lambda: done)
         await asyncio.sleep(0.2)
         assert len(done) == 1
-        write(watched.path, table("mended-token"))
+        write(watched.path, table("corrected-token"))
         await until(lambda: len(done) == 2)
-        assert (await watched.gateway.get("k", token="mended-token")).status == 200
+        assert (await watched.gateway.get("k", token="corrected-token")).status == 200
 
 
 async def test_a_file_that_is_still_being_written_is_not_read(tmp_path, monkeypatch):

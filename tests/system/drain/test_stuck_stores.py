@@ -22,7 +22,7 @@ STUCK_SECONDS = 10
 
 @pytest.fixture
 def start_clean(start):
-    """A gateway in a process of its own, whose log tells of no fault but the store's."""
+    """A gateway in a process of its own, whose log has no fault except the store's."""
     started = []
 
     async def start_one(**changes):
@@ -69,7 +69,7 @@ async def until_served(gateway) -> None:
 
 
 async def ended_after_a_scrape(process, gateway) -> None:
-    """Which scrape is the last one only the replica knows."""
+    """Only the replica knows which scrape is the last one."""
     with suppress(aiohttp.ClientError):
         while True:
             await gateway.ask_ops("/metrics/usage")

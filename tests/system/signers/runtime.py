@@ -1,4 +1,4 @@
-"""What an app finds in its environment, and what it must get back for a put, a get and a delete."""
+"""The environment of an app, and the answers it must get to a put, a get and a delete."""
 
 import json
 from collections.abc import Callable
