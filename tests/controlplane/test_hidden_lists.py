@@ -17,7 +17,7 @@ from tests.support.gateway import run_gateway
 
 TOKEN = "the-token-of-the-team"
 MOST_STORE_CALLS = 8
-"""Those of the background work among them."""
+"""Store calls of the background work."""
 
 
 async def running_with(gateway_changes, orgs=(), apps=()):

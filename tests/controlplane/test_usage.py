@@ -15,7 +15,7 @@ from tests.support.heartbeat import Heartbeat
 
 USAGE = f"{DECLARED}/usage"
 QUERIES = 6
-"""Of Prometheus, for one call."""
+"""Answers of Prometheus for one call."""
 
 READER = {"name": "shop-team", "token": "the-token-of-shop-team", "allow": ["read"], "apps": ["shop"]}
 

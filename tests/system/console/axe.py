@@ -19,7 +19,7 @@ def program_or_skip() -> str:
 
 
 async def findings(page: Page, program: str) -> list[str]:
-    """What breaks a rule on the page as it is: rule and element."""
+    """Returns rule and element of each violation on the current page."""
     await page.evaluate(program)
     result = await page.evaluate(
         "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})",

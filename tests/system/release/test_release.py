@@ -1,4 +1,4 @@
-"""What `make release` writes, that it writes the same each time, and when it writes nothing."""
+"""`make release` writes its artifacts, the same each time, or nothing."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 """The AWS command line, version 1, in an environment of its own.
 
 It cannot print the credentials that it finds, so it uses them: a model, which is how the AWS CLI is taught
-services, tells it the gateway's calls.
+services, sends it the gateway's calls.
 """
 
 import json
@@ -45,12 +45,12 @@ class CommandLine:
         )
 
     def run(self, *words: str) -> Any:
-        """What a command prints."""
+        """Returns the output of a command."""
         return finish(self.start(*words))
 
 
 def finish(process: subprocess.Popen[str]) -> Any:
-    """What it prints in the end, as JSON; None if that is nothing."""
+    """Returns its last output as JSON; None if it printed nothing."""
     with process:
         output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors

@@ -23,14 +23,14 @@ PROGRAMS = tuple(_NEEDED)
 
 
 def command_of(program: str, folder: Path) -> list[list[str]]:
-    """What to run, one after the other; installed into `folder`. Skips what is missing."""
+    """Returns the commands that run a program, which is installed into `folder`. Skips if it is missing."""
     missing = [each for each in _NEEDED[program] if shutil.which(each) is None]
     if missing:
         pytest.skip(f"there is no {missing[0]}")
     if program == "aws-cli":
-        told = subprocess.run(["aws", "--version"], capture_output=True, text=True, check=False).stdout
-        if not told.startswith("aws-cli/2"):
-            pytest.skip("the AWS CLI tells its credentials from version 2 on")
+        version = subprocess.run(["aws", "--version"], capture_output=True, text=True, check=False).stdout
+        if not version.startswith("aws-cli/2"):
+            pytest.skip("the AWS CLI prints its credentials from version 2 on")
         return [["aws", "configure", "export-credentials"]] * 2
     shutil.copytree(FOLDER / {"javascript": "node"}.get(program, program), folder, dirs_exist_ok=True)
     if program == "javascript":
@@ -46,7 +46,7 @@ def command_of(program: str, folder: Path) -> list[list[str]]:
 
 
 def fetched(commands: list[list[str]], variables: dict[str, str]) -> Iterator[Credentials]:
-    """Each set of credentials as soon as it is told."""
+    """Yields each set of credentials as soon as it is printed."""
     for command in commands:
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, text=True
@@ -54,8 +54,8 @@ def fetched(commands: list[list[str]], variables: dict[str, str]) -> Iterator[Cr
             if command[0] == "aws":
                 output, errors = process.communicate(timeout=60)
                 assert process.returncode == 0, errors
-                told = json.loads(output)
-                yield told["AccessKeyId"], told["SecretAccessKey"], told["SessionToken"]
+                printed = json.loads(output)
+                yield printed["AccessKeyId"], printed["SecretAccessKey"], printed["SessionToken"]
                 continue
             for line in process.stdout or ():
                 if line.startswith("["):

@@ -13,7 +13,7 @@ from tests.system.workloads.programs import PROGRAMS, command_of, fetched
 
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory):
-    """What runs a program; it is installed once."""
+    """Runner of a program, which is installed once."""
     known = {}
 
     def commands_of(program: str) -> list[list[str]]:
