@@ -176,7 +176,7 @@ class Receiver:
     def pause_reading(self) -> None:
         """Pauses the transport: the stream of a body has enough for now.
 
-        Only the transport is paused. If aiohttp's parser were told so at the end of a chunk, it would stop in
+        Only the transport is paused. If aiohttp's parser were paused at the end of a chunk, it would stop in
         the next body, after the stream of this one had been emptied, and nothing would make it go on.
         """
         self._paused_for |= _BODY

@@ -127,7 +127,7 @@ def wake(waiter: "asyncio.Future[None] | None") -> None:
 
 
 def _unacked_bytes(transport: asyncio.Transport) -> int:
-    """Counts the bytes in our buffer and, where the system tells them (Linux: SIOCOUTQ), in the kernel's."""
+    """Counts the bytes in our buffer and, where the system counts them (Linux: SIOCOUTQ), in the kernel's."""
     queued = array.array("i", [0])
     try:
         fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, queued)

@@ -85,7 +85,7 @@ class Event(IntEnum):
 
 
 class Input(IntEnum):
-    """What may still come from the client."""
+    """Rest of the client's input."""
 
     OPEN = 0
     """Messages."""

@@ -1,4 +1,4 @@
-"""Strings that no path, host or header can be are mistakes in the configuration, told like all others."""
+"""Strings that no path, host or header can be are reported as mistakes in the configuration."""
 
 import pytest
 

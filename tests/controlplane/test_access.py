@@ -1,4 +1,4 @@
-"""Who may manage, what is not a call, and what a failing store answers."""
+"""Access to management, malformed calls, and answers while the store fails."""
 
 import pytest
 

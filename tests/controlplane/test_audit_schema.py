@@ -65,7 +65,7 @@ async def test_an_altered_line_does_not_fit(rotated, name, value):
 
 
 async def test_every_changing_action_writes_audit_events(tmp_path, written):
-    """What the schema names is what the routes have, and none is missing here."""
+    """The schema names the actions of the routes, and none is missing here."""
     async with run_gateway(vouched(tmp_path)) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         await gateway.manage("POST", TABLES, {"name": "posts"})
@@ -82,7 +82,7 @@ async def test_every_changing_action_writes_audit_events(tmp_path, written):
 
 
 async def test_the_metric_agrees_with_the_audit_events(blog, written, monkeypatch):
-    """By action and outcome, whatever becomes of a change; what asks for none has no line."""
+    """Counts lines by action and outcome, also of failed changes; a call that changes nothing has none."""
     before = await _counted(blog)
     await blog.manage("POST", TABLES, {"name": "posts"})
     for method, path, body, _ in REFUSED:

@@ -68,9 +68,9 @@ async def test_a_different_entity_tag_gets_the_file(gateway):
 
 
 async def test_head_has_the_header_fields_of_get(gateway):
-    got, told = await fetch(gateway, PATH), await fetch(gateway, PATH, "HEAD")
-    assert (told.status, told.body) == (200, b"")
-    assert told.headers["Content-Length"] == str(len(got.body))
+    got, head = await fetch(gateway, PATH), await fetch(gateway, PATH, "HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(got.body))
 
 
 @pytest.mark.parametrize("host", ["evil.example.com", "a@b", '"><script>'])

@@ -18,15 +18,15 @@ async def health(gateway, **options):
 
 async def test_health_reports_readiness_and_the_replica(gateway):
     ready = (await gateway.ask_ops("/readyz")).json
-    told = await health(gateway)
-    assert {name: told[name] for name in ready} == ready
-    assert (told["version"], told["region"], told["replica"]) == (
+    shown = await health(gateway)
+    assert {name: shown[name] for name in ready} == ready
+    assert (shown["version"], shown["region"], shown["replica"]) == (
         __version__,
         "eu-central-1",
         socket.gethostname(),
     )
-    assert told["started_at"] == told["last_reload_success_at"] == "2026-11-20T00:00:00.000Z"
-    assert told["clock_skew_seconds"] == {}
+    assert shown["started_at"] == shown["last_reload_success_at"] == "2026-11-20T00:00:00.000Z"
+    assert shown["clock_skew_seconds"] == {}
 
 
 async def test_health_reports_a_store_that_is_down_with_status_200(gateway):
@@ -53,9 +53,12 @@ async def test_a_failed_reload_is_reported_until_one_succeeds(tmp_path):
         gateway = watched.gateway
         gateway.clock.advance(60_000)
         await watched.reload(control={"tokens": ["short"]})
-        told = await health(gateway)
-        assert (told["last_reload_successful"], told["last_reload_success_at"]) == (False, told["started_at"])
+        shown = await health(gateway)
+        assert (shown["last_reload_successful"], shown["last_reload_success_at"]) == (
+            False,
+            shown["started_at"],
+        )
         await watched.reload()
-        told = await health(gateway)
-        assert told["last_reload_successful"] is True
-        assert told["last_reload_success_at"] > told["started_at"]
+        shown = await health(gateway)
+        assert shown["last_reload_successful"] is True
+        assert shown["last_reload_success_at"] > shown["started_at"]

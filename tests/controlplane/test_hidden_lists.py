@@ -1,4 +1,4 @@
-"""Lists show what their caller may see; what is hidden costs little, and no link tells what it is."""
+"""Lists show only visible items; hidden ones cost little, and no link reveals them."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -148,7 +148,7 @@ def test_replicas_with_the_same_secrets_share_cursors(secret):
 
 @pytest.mark.parametrize("credentials", [{}, {"trusted_proxy": {"networks": ["10.0.0.0/8"]}}])
 def test_without_secrets_no_other_replica_decrypts_a_cursor(credentials):
-    """Whoever knows the file could else make the key of it."""
+    """Otherwise everybody who knows the file could derive its key."""
     cursor = cursor_cipher(settings_with(credentials=credentials)).encrypt("/v1/orgs", "hidden")
     with pytest.raises(InvalidField):
         cursor_cipher(settings_with(credentials=credentials)).decrypt("/v1/orgs", cursor)

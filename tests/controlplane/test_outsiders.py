@@ -1,4 +1,4 @@
-"""Who has a token of a narrow scope, and tries whatever else may lead out of it."""
+"""A token of a narrow scope cannot reach anything outside of it."""
 
 import json
 

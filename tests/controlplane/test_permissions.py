@@ -1,4 +1,4 @@
-"""What a caller may: by permission, by organization and app; the answer tells nothing of what exists."""
+"""Permissions by organization and app; refusals reveal nothing about existing resources."""
 
 import json
 

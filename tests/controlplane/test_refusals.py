@@ -1,4 +1,4 @@
-"""Who has no token, or may not, leaves a trace: a count, and a bounded number of lines."""
+"""Calls without a token or permission leave a trace: a count, and a bounded number of lines."""
 
 import json
 

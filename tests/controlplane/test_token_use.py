@@ -1,4 +1,4 @@
-"""Which control tokens are used shows by their names: from the start, and as the settings name them."""
+"""The use of control tokens is exposed by name, from the start and after changed settings."""
 
 from tests.controlplane.paths import APPS, BLOG
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing, token

@@ -14,6 +14,6 @@ async def fetching():
 
 @pytest.fixture
 async def trusting(tmp_path):
-    """With an issuer, too."""
+    """A gateway that also trusts an issuer."""
     async with run_gateway(vouched(tmp_path)) as running:
         yield running

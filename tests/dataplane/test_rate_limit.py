@@ -109,7 +109,7 @@ async def test_a_cached_refusal_does_not_depend_on_the_wall_clock(clock, limit):
 
 
 async def test_a_slow_refusal_is_not_cached_beyond_its_window(clock):
-    """The store told its 1,000 ms at the latest when it was asked; 700 went by until the answer was here."""
+    """The store's 1,000 ms count from the request at the latest; 700 passed before the answer arrived."""
 
     class SlowCounter:
         asked = 0

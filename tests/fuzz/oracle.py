@@ -44,10 +44,10 @@ def secrets_in(sent: bytes) -> list[bytes]:
     return _SECRETS.findall(sent)
 
 
-def check_text(told: str, *hidden: bytes) -> None:
+def check_text(text: str, *hidden: bytes) -> None:
     """Checks an explanation: visible ASCII, at most 256 characters, nothing that is `hidden`."""
-    assert re.fullmatch("[ -~]{1,256}", told), told
-    assert not any(each in told.encode() for each in hidden)
+    assert re.fullmatch("[ -~]{1,256}", text), text
+    assert not any(each in text.encode() for each in hidden)
 
 
 def assert_agreement(operation: Operation, body: bytes, *, max_depth: int | None = None) -> None:

@@ -92,7 +92,7 @@ async def test_concurrent_requests_keep_their_own_ids(logged, lines):
     logged.faults.gate.clear()
     logged.faults.fail, logged.faults.error = {"get"}, ZeroDivisionError
     calls = [asyncio.create_task(logged.get("k", headers={"x-request-id": f"call-{n}"})) for n in range(8)]
-    while logged.faults.count("charge") < 8:  # noqa: ASYNC110 - no event tells
+    while logged.faults.count("charge") < 8:  # noqa: ASYNC110 - nothing signals it
         await asyncio.sleep(0.01)
     logged.faults.gate.set()
     replies = await asyncio.gather(*calls)
@@ -163,5 +163,5 @@ async def test_a_request_is_found_by_its_id_in_the_log_of_a_process_whose_redis_
 
 async def _until_ready(gateway):
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - no event tells
+        while (await gateway.ask_ops("/readyz")).status != 200:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.05)

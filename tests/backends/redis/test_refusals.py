@@ -51,7 +51,7 @@ async def recovered(gateway, server: RedisServer, seconds: float = 2.0) -> None:
     """Fails unless service returns by itself, soon."""
     watch = Stopwatch(server.pid)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await gateway.put(KEY, VALUE)).status != 200:  # noqa: ASYNC110 - no event tells
+        while (await gateway.put(KEY, VALUE)).status != 200:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)
     assert watch.seconds < seconds
     assert (await gateway.get(KEY)).json["value"] == VALUE

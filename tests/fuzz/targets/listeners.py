@@ -1,7 +1,7 @@
 """Whole requests of the control and the credentials listener, through a gateway that runs on memory.
 
-Each is two lines, then the body; `TOKEN` in it stands for a token that is good there, `JWT` for one of the
-trusted issuer.
+Each consists of two lines and the body: `TOKEN` is replaced by a valid token, and
+`JWT` by one of the trusted issuer.
 """
 
 import atexit
@@ -94,10 +94,10 @@ def _judged(raw: bytes, handler: Handler, proofs: Sequence[bytes]) -> Answer | N
         answer = result_of(_answer(raw, handler))
     if answer is None:
         return None
-    told = "\n".join([*lines, *(f"{name}: {value}" for name, value in answer.fields)])
-    assert answer.status < 500, told
+    shown = "\n".join([*lines, *(f"{name}: {value}" for name, value in answer.fields)])
+    assert answer.status < 500, shown
     hidden = [each for proof in proofs for each in secrets_in(proof) if raw.count(each) < 2]
-    assert not any(each in told.encode() or each in answer.body for each in hidden), told
+    assert not any(each in shown.encode() or each in answer.body for each in hidden), shown
     return answer
 
 
