@@ -1,6 +1,8 @@
 """Gateways in processes of their own, and loops whose clock hurries."""
 
 import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +18,21 @@ def pytest_asyncio_loop_factories(config, item):
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a gateway with these changes of its configuration; it is killed if the test does not end it."""
+    """Starts a gateway with these changes of its configuration; it is killed if the test does not end it."""
+    yield from _starting(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def start_shared(tmp_path_factory):
+    """Starts gateways that the tests of a module share, as none of them ends its gateway."""
+    yield from _starting(tmp_path_factory.mktemp("shared"))
+
+
+def _starting(path: Path) -> Iterator[Callable[..., GatewayProcess]]:
     started = []
 
     def start(*, env=None, launcher=(), module="gateway", **changes) -> GatewayProcess:
-        folder = tmp_path / str(len(started))
+        folder = path / str(len(started))
         folder.mkdir()
         off = {"signature": {"mode": "off"}, "rate_limit": {"requests_per_minute": 1_000_000}}
         started.append(GatewayProcess(merged(merged(BASE, off), changes), folder, env, launcher, module))

@@ -12,7 +12,7 @@ from tests.support.stopwatch import PATIENCE_SECONDS
 
 SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
 GRACE_SECONDS = 300
-"""Longer than any test: where a replica ends, it was not for the grace being over."""
+"""Longer than any test, so no replica ends because its grace is over."""
 
 
 def _until(condition, seconds: float = PATIENCE_SECONDS) -> bool:
@@ -57,18 +57,28 @@ def _assert_both_are_waited_for(gateway: GatewayProcess, often: Connection, seld
 
 @pytest.fixture
 def draining(start):
-    """A gateway that drains, and soon takes no more connections."""
+    """A gateway that drains, and soon closes its listener."""
     return _begin_to_drain(start, 0.3)
+
+
+@pytest.fixture(scope="module")
+def waiting(start_shared):
+    """A gateway that waits for its last scrape. Tests that do not end it share it; then a scrape ends it."""
+    gateway = _begin_to_drain(start_shared, 0.3)
+    assert _until(lambda: not is_listening(gateway.urls["data"]))
+    yield gateway
+    _scrape(gateway)
+    assert gateway.wait() == 0
 
 
 @pytest.fixture
 def open_yet(start):
-    """A gateway that drains, and takes connections for long enough to be called."""
+    """A gateway that drains, with an open listener for long enough to be called."""
     return _begin_to_drain(start, 3)
 
 
-def test_a_draining_replica_is_not_ready_and_alive(draining):
-    with Connection(draining.urls["ops"]) as ops:
+def test_a_draining_replica_is_not_ready_and_alive(waiting):
+    with Connection(waiting.urls["ops"]) as ops:
         assert ops.ask("/readyz")[0] == 503
         assert ops.ask("/livez")[0] == 200
 
@@ -80,10 +90,9 @@ def test_a_draining_replica_still_takes_connections_and_asks_them_to_close(open_
         assert client.is_closed_by_peer()
 
 
-def test_after_the_drain_the_listener_is_closed_while_metrics_remain(draining):
-    assert _until(lambda: not is_listening(draining.urls["data"]))
-    assert is_listening(draining.urls["ops"])
-    assert is_listening(draining.urls["control"])
+def test_after_the_drain_the_listener_is_closed_while_metrics_remain(waiting):
+    assert is_listening(waiting.urls["ops"])
+    assert is_listening(waiting.urls["control"])
 
 
 def test_the_replica_ends_with_0_after_it_was_scraped_once_more(draining):
@@ -100,44 +109,36 @@ def test_either_path_with_the_tenant_series_counts_as_the_last_scrape(draining, 
     assert draining.wait() == 0
 
 
-def test_a_scrape_without_the_tenant_series_is_not_the_last_one(draining):
-    _until(lambda: not is_listening(draining.urls["data"]))
-    _scrape(draining, "/metrics/service")
+def test_a_scrape_without_the_tenant_series_is_not_the_last_one(waiting):
+    _scrape(waiting, "/metrics/service")
     time.sleep(0.3)
-    assert draining.process.poll() is None
+    assert waiting.process.poll() is None
 
 
-def test_a_head_request_for_the_tenant_series_is_not_a_scrape(draining):
-    _until(lambda: not is_listening(draining.urls["data"]))
-    with Connection(draining.urls["ops"]) as ops:
+def test_a_head_request_for_the_tenant_series_is_not_a_scrape(waiting):
+    with Connection(waiting.urls["ops"]) as ops:
         ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert not ops.is_closed_by_peer(), "answered"
     time.sleep(0.3)
-    assert draining.process.poll() is None
+    assert waiting.process.poll() is None
 
 
-def test_a_scrape_that_nobody_read_to_its_end_is_not_the_last_one(draining):
-    """Prometheus has given up: it throws away what it did not read in time."""
-    _until(lambda: not is_listening(draining.urls["data"]))
-    with Connection(draining.urls["ops"]) as ops:
+def test_a_scrape_that_nobody_read_to_its_end_is_not_the_last_one(waiting):
+    """Prometheus discards a scrape that it did not read in time."""
+    with Connection(waiting.urls["ops"]) as ops:
         ops.send(SCRAPE)
         assert ops.has_answer()
     time.sleep(0.3)
-    assert draining.process.poll() is None
-    _scrape(draining)
-    assert draining.wait() == 0
+    assert waiting.process.poll() is None
 
 
-def test_a_scrape_whose_reader_was_gone_before_it_was_answered_is_not_the_last_one(draining):
-    _until(lambda: not is_listening(draining.urls["data"]))
-    draining.signal(signal.SIGSTOP)
-    with Connection(draining.urls["ops"]) as ops:
+def test_a_scrape_whose_reader_was_gone_before_it_was_answered_is_not_the_last_one(waiting):
+    waiting.signal(signal.SIGSTOP)
+    with Connection(waiting.urls["ops"]) as ops:
         ops.send(SCRAPE)
-    draining.signal(signal.SIGCONT)
+    waiting.signal(signal.SIGCONT)
     time.sleep(0.3)
-    assert draining.process.poll() is None
-    _scrape(draining)
-    assert draining.wait() == 0
+    assert waiting.process.poll() is None
 
 
 def test_a_scrape_counts_when_a_slow_reader_has_read_it_and_not_before(draining):
