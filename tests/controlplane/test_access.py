@@ -1,4 +1,4 @@
-"""Access to management, malformed calls, and answers while the store fails."""
+"""Authentication, unknown paths and methods, hostile names, and a failing store."""
 
 import pytest
 

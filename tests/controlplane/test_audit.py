@@ -1,4 +1,4 @@
-"""Every change that is asked for is one audit log line: who, what, when, how it ended; never a token."""
+"""Every requested change is one audit event: actor, action, time and outcome, never a token."""
 
 import json
 import logging
@@ -48,7 +48,7 @@ NO_CHANGES += [("GET", f"{TABLES}/posts")]
 
 @pytest.fixture
 async def busy(blog):
-    """The blog app has a table."""
+    """The blog app with one table."""
     await blog.manage("POST", TABLES, {"name": "posts"})
     return blog
 

@@ -1,4 +1,4 @@
-"""One schema for all audit lines. What tests write fits it (tests/conftest.py); an altered line does not."""
+"""One schema for all audit events. Events of all tests fit it (tests/conftest.py); altered ones do not."""
 
 import asyncio
 from collections import Counter
@@ -45,7 +45,7 @@ async def written():
 
 @pytest.fixture
 async def rotated(blog):
-    """The line of a rotation."""
+    """The audit event of a rotation."""
     await blog.manage("POST", TABLES, {"name": "posts"})
     with audit_lines() as written:
         await blog.manage("POST", f"{TABLES}/posts/rotate", {"overlap_seconds": 5})
@@ -65,7 +65,7 @@ async def test_an_altered_line_does_not_fit(rotated, name, value):
 
 
 async def test_every_changing_action_writes_audit_events(tmp_path, written):
-    """The schema names the actions of the routes, and none is missing here."""
+    """The schema, the routes and this test have the same actions."""
     async with run_gateway(vouched(tmp_path)) as gateway:
         await gateway.manage("PUT", BLOG, {"type": "api"})
         await gateway.manage("POST", TABLES, {"name": "posts"})
@@ -82,7 +82,7 @@ async def test_every_changing_action_writes_audit_events(tmp_path, written):
 
 
 async def test_the_metric_agrees_with_the_audit_events(blog, written, monkeypatch):
-    """Counts lines by action and outcome, also of failed changes; a call that changes nothing has none."""
+    """Compares counts by action and outcome. Reads have no audit event."""
     before = await _counted(blog)
     await blog.manage("POST", TABLES, {"name": "posts"})
     for method, path, body, _ in REFUSED:

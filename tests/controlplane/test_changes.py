@@ -1,4 +1,4 @@
-"""PATCH changes of an app or a table what it names, and nothing else."""
+"""PATCH changes the given fields of an app or a table and nothing else."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ POSTS = f"{TABLES}/posts"
 
 @pytest.fixture
 async def limited(blog):
-    """The blog app has limits of its own, and a table with one of its own."""
+    """The blog app with its own limits, and a table with its own limit."""
     await blog.manage("PUT", BLOG, {"type": "api", **LIMITS})
     await blog.manage("POST", TABLES, {"name": "posts", "minute_limit": 20})
     return blog

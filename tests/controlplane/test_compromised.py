@@ -1,4 +1,4 @@
-"""A user of the control plane who turned hostile: nothing widens what it may; what it leaves can be ended."""
+"""A hostile user of the control plane: it cannot extend its permissions, and its creations can be revoked."""
 
 import pytest
 
@@ -28,7 +28,7 @@ async def watched(tmp_path):
 
 
 async def end(watched) -> None:
-    """Take the team's token away."""
+    """Removes the team's token from the configuration."""
     await watched.reload(control={"tokens": [CONTROL_TOKEN]})
     assert (await watched.gateway.manage("GET", BLOG, token=USER)).error == "invalid_token"
 
@@ -39,7 +39,7 @@ async def signer_of(gateway) -> Signer:
 
 
 async def test_no_call_extends_the_permissions_of_its_caller(watched):
-    """No route knows of tokens and rules: they are in the configuration alone."""
+    """No route reads or writes tokens and rules: they are in the configuration only."""
     gateway = watched.gateway
     before = (await gateway.manage("GET", "/v1/whoami", token=USER)).json
     for method, path, body in [

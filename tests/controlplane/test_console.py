@@ -1,4 +1,4 @@
-"""The console's files: types, tags, headers that guard them, other paths; issuers to sign in by."""
+"""Files of the console: types, entity tags, security headers; other paths; sign-in issuers."""
 
 import pytest
 

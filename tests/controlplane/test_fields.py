@@ -1,4 +1,4 @@
-"""Each field is checked for type and range, each under its own code."""
+"""Each field is checked for type and range and has its own code."""
 
 import pytest
 
@@ -30,7 +30,7 @@ UNUSUAL = ["a", "1", "a" * 64, "a.b-c_d", "A"]
 
 @pytest.fixture
 async def table(blog):
-    """The blog app has one table."""
+    """The blog app with one table."""
     await blog.manage("POST", TABLES, {"name": "first"})
     return blog
 

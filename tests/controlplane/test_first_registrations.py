@@ -1,4 +1,4 @@
-"""An app that several register at the same moment: one of them makes it, and no limits are mixed."""
+"""Concurrent registrations of one app: one of them creates it, and limits never mix."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The health of a replica over HTTP, for who may read."""
+"""Health of a replica over HTTP, for callers with read permission."""
 
 import socket
 
@@ -18,15 +18,15 @@ async def health(gateway, **options):
 
 async def test_health_reports_readiness_and_the_replica(gateway):
     ready = (await gateway.ask_ops("/readyz")).json
-    shown = await health(gateway)
-    assert {name: shown[name] for name in ready} == ready
-    assert (shown["version"], shown["region"], shown["replica"]) == (
+    report = await health(gateway)
+    assert {name: report[name] for name in ready} == ready
+    assert (report["version"], report["region"], report["replica"]) == (
         __version__,
         "eu-central-1",
         socket.gethostname(),
     )
-    assert shown["started_at"] == shown["last_reload_success_at"] == "2026-11-20T00:00:00.000Z"
-    assert shown["clock_skew_seconds"] == {}
+    assert report["started_at"] == report["last_reload_success_at"] == "2026-11-20T00:00:00.000Z"
+    assert report["clock_skew_seconds"] == {}
 
 
 async def test_health_reports_a_store_that_is_down_with_status_200(gateway):
@@ -53,12 +53,12 @@ async def test_a_failed_reload_is_reported_until_one_succeeds(tmp_path):
         gateway = watched.gateway
         gateway.clock.advance(60_000)
         await watched.reload(control={"tokens": ["short"]})
-        shown = await health(gateway)
-        assert (shown["last_reload_successful"], shown["last_reload_success_at"]) == (
+        report = await health(gateway)
+        assert (report["last_reload_successful"], report["last_reload_success_at"]) == (
             False,
-            shown["started_at"],
+            report["started_at"],
         )
         await watched.reload()
-        shown = await health(gateway)
-        assert shown["last_reload_successful"] is True
-        assert shown["last_reload_success_at"] > shown["started_at"]
+        report = await health(gateway)
+        assert report["last_reload_successful"] is True
+        assert report["last_reload_success_at"] > report["started_at"]

@@ -1,4 +1,4 @@
-"""Lists show only visible items; hidden ones cost little, and no link reveals them."""
+"""Lists show what the caller may see. Hidden items cost little, and no link reveals them."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +17,7 @@ from tests.support.gateway import run_gateway
 
 TOKEN = "the-token-of-the-team"
 MOST_STORE_CALLS = 8
-"""Store calls of the background work."""
+"""Includes the calls of background work."""
 
 
 async def running_with(gateway_changes, orgs=(), apps=()):
@@ -37,7 +37,7 @@ async def store(gateway, org, apps):
 
 
 async def pages(gateway, path):
-    """Ids on each page, and the places that links name."""
+    """Collects the ids of each page, and the cursors of the links."""
     found, places = [], []
     while path:
         reply = await gateway.manage("GET", path, token=TOKEN)
@@ -148,7 +148,7 @@ def test_replicas_with_the_same_secrets_share_cursors(secret):
 
 @pytest.mark.parametrize("credentials", [{}, {"trusted_proxy": {"networks": ["10.0.0.0/8"]}}])
 def test_without_secrets_no_other_replica_decrypts_a_cursor(credentials):
-    """Otherwise everybody who knows the file could derive its key."""
+    """Any reader of the file could otherwise derive the key."""
     cursor = cursor_cipher(settings_with(credentials=credentials)).encrypt("/v1/orgs", "hidden")
     with pytest.raises(InvalidField):
         cursor_cipher(settings_with(credentials=credentials)).decrypt("/v1/orgs", cursor)

@@ -1,4 +1,4 @@
-"""Lists of organizations and apps: a page at a time, in one order, whatever is declared and what managed."""
+"""Paged lists of organizations and apps, in one order, declared and managed."""
 
 import re
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ def joined(found: list[list]) -> list:
 
 
 async def pages(gateway, path: str) -> list[list]:
-    """The bodies of all pages, as their links lead from one to the next."""
+    """Follows the links and returns the bodies of all pages."""
     found = []
     while path:
         reply = await gateway.manage("GET", path)
@@ -33,7 +33,7 @@ def declared(*names: str) -> dict:
 
 @pytest.fixture
 async def many(request):
-    """Seven apps of acme, some declared, some managed, one both; and two other organizations."""
+    """Seven apps of acme (declared, managed, one both), and two other organizations."""
     names = ("acme/b/production", "acme/d/test", "acme/both/production", "zeta/x/production")
     async with run_gateway(declared(*names)) as gateway:
         for org, app, env in (

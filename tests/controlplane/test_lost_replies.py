@@ -1,4 +1,4 @@
-"""A store applies a change and its reply is lost: the gateway finds out, answers the truth and records it."""
+"""A store applies a change and its reply is lost: the gateway reads again and reports the true outcome."""
 
 from contextlib import asynccontextmanager
 
@@ -87,7 +87,7 @@ def _audited(caplog) -> list[tuple[str, str]]:
 
 
 async def _prepare(gateway: Gateway) -> None:
-    """The blog app with one table, once the store answers."""
+    """Waits for the store, then registers the blog app with one table."""
     while (await gateway.manage("PUT", BLOG, {"type": "api"})).status == 503:
         pass
     assert (await gateway.manage("POST", TABLES, {"name": "posts"})).status == 201

@@ -1,4 +1,4 @@
-"""People on the control plane: rules from claims to permissions, an issuer that is down, a reload."""
+"""OIDC callers of the control plane: rules from claims to permissions, an issuer outage, a reload."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A token of a narrow scope cannot reach anything outside of it."""
+"""Attempts to leave a narrow scope by unusual names, paths, queries and header fields."""
 
 import json
 
@@ -25,7 +25,7 @@ def running(allow="all", orgs=(), apps=()):
 
 
 async def send(gateway, method, path, *fields, token=TOKEN):
-    """Status and body of what is answered to a path that no client's library has tidied up."""
+    """Sends a path that no client library normalizes; returns status and body."""
     lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Authorization: Bearer {token}"]
     data = "\r\n".join([*lines, *fields, "Content-Length: 0", "", ""]).encode("latin-1")
     top, _, body = (await gateway.send_raw(data, listener="control")).partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Permissions by organization and app; refusals reveal nothing about existing resources."""
+"""Permissions and scopes of callers. A refusal does not depend on what exists."""
 
 import json
 

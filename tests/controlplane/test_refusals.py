@@ -1,4 +1,4 @@
-"""Calls without a token or permission leave a trace: a count, and a bounded number of lines."""
+"""Refused requests are all counted, and a bounded number of them is logged."""
 
 import json
 
@@ -18,7 +18,7 @@ def requests(action: str, outcome: str) -> str:
 
 @pytest.fixture
 def lines(caplog):
-    """The lines of refusals."""
+    """Reads the log lines of refusals."""
 
     def written():
         records = [record for record in caplog.records if record.name == "kvs.control"]

@@ -1,4 +1,4 @@
-"""The use of control tokens is exposed by name, from the start and after changed settings."""
+"""Counts of requests by control token, from 0 on and across reloads."""
 
 from tests.controlplane.paths import APPS, BLOG
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing, token

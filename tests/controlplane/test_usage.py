@@ -1,4 +1,4 @@
-"""The usage of an app over HTTP: who may ask, what Prometheus is asked, one that misbehaves."""
+"""Usage of an app over HTTP: permissions, queries, and a misbehaving Prometheus."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.support.heartbeat import Heartbeat
 
 USAGE = f"{DECLARED}/usage"
 QUERIES = 6
-"""Answers of Prometheus for one call."""
+"""Queries of Prometheus for one call."""
 
 READER = {"name": "shop-team", "token": "the-token-of-shop-team", "allow": ["read"], "apps": ["shop"]}
 
@@ -25,7 +25,7 @@ def result(*series) -> bytes:
 
 
 class FakePrometheus:
-    """Answers every query with `body`, or as `answer` does; `asked` are the forms that came."""
+    """A fake Prometheus that answers with `body` or by `answer`; `asked` collects the forms."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []

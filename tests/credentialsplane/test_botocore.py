@@ -1,4 +1,4 @@
-"""botocore, unmodified, finds and refreshes its credentials here, as its own chain does in a pod."""
+"""Unmodified botocore finds and refreshes its credentials through its own chain, as in a pod."""
 
 import asyncio
 import time
@@ -13,12 +13,12 @@ from tests.support.gateway import Gateway, run_gateway
 from tests.support.signing import Signer
 
 SHORTEST_SECONDS = 900
-"""botocore refreshes what ends within a quarter of an hour: what lives so long, each time it is used."""
+"""botocore refreshes credentials that expire within 15 minutes, so these are refreshed at every use."""
 
 
 @pytest.fixture(params=["web identity", "container", "container with a file"])
 async def pod(request, tmp_path, monkeypatch):
-    """A gateway on the real time, and the environment that a pod has."""
+    """A gateway on the real clock, and the environment of a pod."""
     now = FakeClock(int(time.time()) * 1000)
     changes = vouched(tmp_path)
     changes["signature"] = {"credentials": {"session": {"max_ttl_seconds": SHORTEST_SECONDS}}}

@@ -1,4 +1,4 @@
-"""The container endpoint: a workload's token for credentials of its app environment."""
+"""The container endpoint: exchanges a workload's token for credentials of its app environment."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The credentials listener: what is reachable, how often, and what is counted and logged of it."""
+"""The credentials listener: paths, rate limit per address, counts and log lines."""
 
 import pytest
 
@@ -68,9 +68,9 @@ async def test_forwarding_headers_do_not_change_the_limited_address(field):
     ],
 )
 def test_the_limit_applies_to_an_ipv4_address_or_an_ipv6_64_network(clock, first, second, share):
-    arrivals = AddressRateLimiter(1, clock)
-    assert arrivals.admit(first) is None
-    assert (arrivals.admit(second) is not None) is share
+    limiter = AddressRateLimiter(1, clock)
+    assert limiter.admit(first) is None
+    assert (limiter.admit(second) is not None) is share
 
 
 async def test_requests_are_counted_by_outcome(fetching):

@@ -1,4 +1,4 @@
-"""An issuer that vouches for people and for workloads is asked once, counted once, and kept by reloads."""
+"""An issuer trusted for people and workloads is fetched once, counted once and kept by reloads."""
 
 import pytest
 

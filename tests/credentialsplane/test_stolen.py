@@ -1,4 +1,4 @@
-"""Stolen tokens of workloads and hostile issuers: how far they lead, for how long, and what ends them."""
+"""Stolen workload tokens and hostile issuers: their reach, their lifetime and their revocation."""
 
 from contextlib import asynccontextmanager
 
@@ -30,14 +30,14 @@ OWN_SUBJECT = "system:serviceaccount:other:api"
 
 
 def hostile(**changes) -> str:
-    """A token that the hostile issuer has signed."""
+    """Signs a token as the hostile issuer."""
     stated = claims(FakeClock(), iss=HOSTILE, sub=OWN_SUBJECT, **changes)
     return jwt.encode(stated, HOSTILE_KEY, "ES256", headers={"kid": "hostile"})
 
 
 @pytest.fixture
 async def with_hostile(tmp_path):
-    """Beside the other issuer, for a workload of another app."""
+    """Configures the hostile issuer beside the other one, for a workload of another app."""
     (tmp_path / "hostile.json").write_bytes(jwks(shown(HOSTILE_KEY, "hostile")))
     own = {"subject": OWN_SUBJECT, "role": ROLE, **SHOP, "app": "other"}
     trusted = {"issuer": HOSTILE, "audience": AUDIENCE, "jwks": str(tmp_path / "hostile.json")}
@@ -49,7 +49,7 @@ async def with_hostile(tmp_path):
 
 @asynccontextmanager
 async def reloading(folder):
-    """The gateway, and what it is configured with."""
+    """The gateway and its configuration."""
     changes = vouched(folder)
     async with watching(folder, **changes) as watched:
         yield watched, changes
@@ -105,7 +105,7 @@ async def test_a_hostile_issuer_reaches_the_apps_of_its_own_subjects_only(with_h
     ids=str,
 )
 async def test_a_hostile_issuer_cannot_impersonate_subjects_of_another(with_hostile, stated, key_id, code):
-    """Under the name and the key id of either."""
+    """The hostile issuer uses the name and the key id of either issuer."""
     forged = jwt.encode(claims(FakeClock(), **stated), HOSTILE_KEY, "ES256", headers={"kid": key_id})
     assert found(await assume(with_hostile, forged), "Code") == [code]
 

@@ -1,4 +1,4 @@
-"""`AssumeRoleWithWebIdentity`: what STS' form asks, what is answered, what is refused in which words."""
+"""`AssumeRoleWithWebIdentity`: requests, responses and refusals in the form of STS."""
 
 from xml.etree import ElementTree as ET
 

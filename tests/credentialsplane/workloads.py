@@ -1,4 +1,4 @@
-"""Workloads as tests configure them, and what they fetch."""
+"""Configurations and requests of test workloads."""
 
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ CONTAINER = "/v1/credentials/container"
 
 
 def configured(*workloads: dict[str, Any], **listener: Any) -> dict[str, Any]:
-    """The listener with these workloads, or with one that has a token."""
+    """Configures the listener with these workloads, by default one with a token."""
     own = {"tokens": [{"token": TOKEN, "role": ROLE, **SHOP}]}
     return {"listen": {"credentials": {"port": 0, **listener}}, "workloads": [*workloads] or [own]}
 
 
 async def fetch(gateway: Gateway, token: str | None = TOKEN) -> Reply:
-    """Ask as a container does."""
+    """Requests credentials as a container does."""
     return await gateway.fetch("GET", CONTAINER, headers={} if token is None else {"Authorization": token})
 
 
@@ -36,19 +36,19 @@ def signer_of(fetched: Reply) -> Signer:
 
 
 def vouch(subject: str = SUBJECT, clock: FakeClock | None = None, **changes: Any) -> str:
-    """A token of the issuer for a service account."""
+    """Signs a token for a service account."""
     return token(clock or FakeClock(), "ES256", sub=subject, **changes).decode()
 
 
 def vouched(folder: Path, *subjects: dict[str, Any], **listener: Any) -> dict[str, Any]:
-    """The listener, with an issuer whose keys are in a file."""
+    """Configures the listener with an issuer whose keys are in a file."""
     own = {"subject": SUBJECT, "role": ROLE, **SHOP}
     tokens = {"tokens": [{"token": TOKEN, "role": ROLE, **SHOP}]}
     return configured({**trusted_from(folder), "subjects": [own, *subjects]}, tokens, **listener)
 
 
 async def assume(gateway: Gateway, token: str, *, query: str = "", **changes: str | None) -> Reply:
-    """Ask as STS is asked; a parameter that is None is left out."""
+    """Sends a request of STS; a parameter that is None is omitted."""
     form = {
         "Action": "AssumeRoleWithWebIdentity",
         "Version": "2011-06-15",
@@ -62,7 +62,7 @@ async def assume(gateway: Gateway, token: str, *, query: str = "", **changes: st
 
 
 def found(reply: Reply, *names: str) -> list[str | None]:
-    """The texts of the elements with these names, wherever they are."""
+    """Returns the texts of the elements with these names, at any depth."""
     root = ET.fromstring(reply.body)
     return [root.findtext(f".//{{{NAMESPACE}}}{name}") for name in names]
 

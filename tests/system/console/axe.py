@@ -19,7 +19,7 @@ def program_or_skip() -> str:
 
 
 async def findings(page: Page, program: str) -> list[str]:
-    """Returns rule and element of each violation on the current page."""
+    """Returns the violations on the current page: rule and element."""
     await page.evaluate(program)
     result = await page.evaluate(
         "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})",

@@ -17,8 +17,8 @@ CORS = {"Access-Control-Allow-Origin": "*"}
 class SigningIssuer:
     """Gives a code to everybody, or refuses all. `verified` counts codes that came with their verifier.
 
-    `published` changes its configuration, `added` what it sends by way of the browser, `answered` what it
-    answers to a code.
+    `configured` overrides its configuration, `added` adds to its redirects, `answered` replaces the response
+    to a code.
     """
 
     def __init__(self, clock: FakeClock) -> None:
@@ -26,20 +26,20 @@ class SigningIssuer:
         self.refuses = False
         self.subject = "ada"
         self.verified = 0
-        self.published: dict[str, str] = {}
+        self.configured: dict[str, str] = {}
         self.added: dict[str, str] = {}
         self.answered: str | None = None
         self._clock = clock
         self._codes: dict[str, dict[str, str]] = {}
 
     async def discover(self, _: web.Request) -> web.Response:
-        published = {
+        configured = {
             "issuer": self.url,
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
-            **self.published,
+            **self.configured,
         }
-        return web.json_response(published, headers=CORS)
+        return web.json_response(configured, headers=CORS)
 
     async def authorize(self, request: web.Request) -> web.Response:
         asked = dict(request.query)

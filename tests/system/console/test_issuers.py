@@ -72,7 +72,7 @@ async def test_a_subject_that_contains_markup_is_shown_as_text(met):
 )
 async def test_an_endpoint_on_another_origin_is_not_used(met, endpoint, address):
     visit, issuer = met
-    issuer.published[endpoint] = address
+    issuer.configured[endpoint] = address
     await visit.open(PLACE)
     await leave(visit, issuer)
     await visit.alert("names an endpoint on another origin").wait_for()

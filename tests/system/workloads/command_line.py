@@ -1,7 +1,6 @@
 """The AWS command line, version 1, in an environment of its own.
 
-It cannot print the credentials that it finds, so it uses them: a model, which is how the AWS CLI is taught
-services, sends it the gateway's calls.
+It cannot print its credentials, so it uses them: a service model adds the gateway's calls to the AWS CLI.
 """
 
 import json
@@ -18,7 +17,7 @@ FOLDER = Path(__file__).with_name("aws")
 
 
 def install(folder: Path) -> Path:
-    """The program, installed into `folder` as its users install it."""
+    """Installs the program into `folder` and returns its path."""
     requirements = str(FOLDER / "requirements.txt")
     _run(sys.executable, "-m", "venv", str(folder))
     _run(str(folder / "bin" / "pip"), "install", "--quiet", "--requirement", requirements)
@@ -34,7 +33,7 @@ class CommandLine:
         self._variables = pod.variables | models | {"HOME": str(program.parents[1])}
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """A command that runs until it is done."""
+        """Starts a command."""
         token = ("--authorization", f"Bearer {TABLE_TOKEN}")
         return subprocess.Popen(
             [str(self._program), "kvs", *words, *token],
@@ -45,12 +44,12 @@ class CommandLine:
         )
 
     def run(self, *words: str) -> Any:
-        """Returns the output of a command."""
+        """Runs a command and returns its output."""
         return finish(self.start(*words))
 
 
 def finish(process: subprocess.Popen[str]) -> Any:
-    """Returns its last output as JSON; None if it printed nothing."""
+    """Waits for the process and returns its output as JSON, or None if there is none."""
     with process:
         output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors

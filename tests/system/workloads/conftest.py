@@ -13,12 +13,12 @@ from tests.support.config import BASE, ROLE, merged
 from tests.support.process import GatewayProcess
 
 LIFETIME_SECONDS = 5
-"""Short enough to see a refresh, long enough to use what was fetched."""
+"""Short enough to see a refresh, long enough to use the credentials."""
 
 
 @dataclass(frozen=True)
 class Pod:
-    """The url of the data listener, and the environment of a program that holds no secret of its own."""
+    """The URL of the data listener, and the environment of a program without a secret of its own."""
 
     name: str
     data: str

@@ -1,4 +1,4 @@
-"""The AWS SDKs of other languages, each with a program of a few lines; where a language is missing, none."""
+"""Small programs for the AWS SDKs of other languages. Missing languages are skipped."""
 
 import json
 import shutil
@@ -23,14 +23,14 @@ PROGRAMS = tuple(_NEEDED)
 
 
 def command_of(program: str, folder: Path) -> list[list[str]]:
-    """Returns the commands that run a program, which is installed into `folder`. Skips if it is missing."""
+    """Installs a program into `folder` and returns the commands to run. Skips if a tool is missing."""
     missing = [each for each in _NEEDED[program] if shutil.which(each) is None]
     if missing:
         pytest.skip(f"there is no {missing[0]}")
     if program == "aws-cli":
         version = subprocess.run(["aws", "--version"], capture_output=True, text=True, check=False).stdout
         if not version.startswith("aws-cli/2"):
-            pytest.skip("the AWS CLI prints its credentials from version 2 on")
+            pytest.skip("the AWS CLI exports credentials from version 2 on")
         return [["aws", "configure", "export-credentials"]] * 2
     shutil.copytree(FOLDER / {"javascript": "node"}.get(program, program), folder, dirs_exist_ok=True)
     if program == "javascript":
@@ -54,8 +54,8 @@ def fetched(commands: list[list[str]], variables: dict[str, str]) -> Iterator[Cr
             if command[0] == "aws":
                 output, errors = process.communicate(timeout=60)
                 assert process.returncode == 0, errors
-                printed = json.loads(output)
-                yield printed["AccessKeyId"], printed["SecretAccessKey"], printed["SessionToken"]
+                shown = json.loads(output)
+                yield shown["AccessKeyId"], shown["SecretAccessKey"], shown["SessionToken"]
                 continue
             for line in process.stdout or ():
                 if line.startswith("["):

@@ -15,19 +15,19 @@ def program(tmp_path_factory):
 
 
 def exchanges(gateway_process) -> list[str]:
-    """The access keys that were given so far."""
+    """Returns the access keys issued so far."""
     lines = [json.loads(line) for line in gateway_process.log.read_text().splitlines()]
     return [line["access_key_id"] for line in lines if "access_key_id" in line]
 
 
-def test_it_puts_and_gets_with_credentials_that_it_fetches_itself(program, pod):
+def test_the_aws_cli_puts_and_gets_with_fetched_credentials(program, pod):
     commands = CommandLine(program, pod)
     assert commands.run("put", "--key", "greeting", "--value", "hello") == {"ok": True}
     assert commands.run("get", "--key", "greeting")["value"] == "hello"
 
 
 def test_a_command_that_outlives_its_credentials_refreshes_them(program, pod, gateway_process):
-    """It looks once a second for an entry that comes when the credentials it began with have ended."""
+    """Polls once a second for an entry that is put after the first credentials have expired."""
     commands = CommandLine(program, pod)
     before = len(exchanges(gateway_process))
     with commands.start("wait", "entry-exists", "--key", pod.name) as waiting:

@@ -1,4 +1,4 @@
-"""Unmodified AWS SDKs fetch credentials and refresh them, in both forms; what they get puts and gets."""
+"""Unmodified AWS SDKs fetch and refresh credentials in both forms, and put and get with them."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from tests.system.workloads.programs import PROGRAMS, command_of, fetched
 
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory):
-    """Runner of a program, which is installed once."""
+    """Installs a program once and returns its commands."""
     known = {}
 
     def commands_of(program: str) -> list[list[str]]:
