@@ -61,18 +61,18 @@ class ListRoutes:
         )
         return page.done(part, self._runtime.describe_app, cursor_of=_cursor_of)
 
-    def _parse(self, query: str, path: str, default_limit: int, place: Any) -> "_Page":
+    def _parse(self, query: str, path: str, default_limit: int, rule: Any) -> "_Page":
         """Returns the requested page. Raises InvalidField."""
         parameters = parse_qs(query, keep_blank_values=True)
         limits = parameters.pop("limit", [str(default_limit)])
-        places = parameters.pop("after", None)
+        cursors = parameters.pop("after", None)
         if parameters:
             raise unknown_parameter(parameters, "limit", "after")
         if len(limits) > 1 or not re.fullmatch(r"[0-9]{1,4}", limits[0]):
             raise InvalidField("invalid_limit", "limit: not one integer, 1 to 1000")
-        if places is not None and len(places) > 1:
+        if cursors is not None and len(cursors) > 1:
             raise InvalidField("invalid_after", "after: given more than once")
-        after = "" if places is None else checked(places[0], place, "invalid_after")
+        after = "" if cursors is None else checked(cursors[0], rule, "invalid_after")
         limit = checked(int(limits[0]), PageLimit, "invalid_limit")
         return _Page(path, self._cursors.decrypt(path, after), limit, self._cursors)
 
