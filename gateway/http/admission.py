@@ -6,8 +6,8 @@ connections evicts its own, and so do bodies that do not come, clients that do n
 are kept without a use. A connection whose request is being served is never evicted.
 
 The group follows from the state of the connection. One that ends stays in the group where it waited, so that
-nobody gains a longer stay by being refused. Nothing is searched: each group is a dict in the order in which
-its connections began to wait.
+no client gains a longer stay by being refused. Nothing is searched: each group is a dict in the order in
+which its connections began to wait.
 """
 
 from collections import Counter

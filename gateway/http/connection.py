@@ -24,48 +24,19 @@ from gateway.domain.errors import (
     RequestTimeout,
     ShuttingDown,
 )
+from gateway.http import state
 from gateway.http.deadline import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
 from gateway.http.receiving import FramingTooLong, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
-from gateway.http.state import (
-    ABORT,
-    AWAIT_BODY,
-    BLOCK,
-    BODY_ENDED,
-    BROKEN,
-    BUSY,
-    CLOSE,
-    CLOSING,
-    DRAINED,
-    ENDED,
-    IDLE,
-    KEEP,
-    KEPT,
-    LINGERING,
-    LOST,
-    MESSAGE,
-    NEW,
-    OPEN,
-    PIECE,
-    RECEIVING,
-    REFUSE,
-    REFUSED,
-    RESET,
-    SHUT_DOWN,
-    TRANSITIONS,
-    UNREAD,
-    Event,
-    State,
-    UnknownTransition,
-)
+from gateway.http.state import TRANSITIONS, Event, State, UnknownTransition
 from gateway.observability.logs import name_server_of, report_exception, unregister
 
 log = logging.getLogger("kvs.edge")
 
 _BREAKING = frozenset({BadRequest.code, RequestTimeout.code, BodyTooLarge.code})
-"""After these nobody knows where the next request begins."""
+"""Codes of refusals after which it is unknown where the next request begins."""
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -103,24 +74,24 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._request: Request | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self.state: State = NEW
+        self.state: State = state.NEW
         self.peer = ""
         service.to_connect.add(self)
 
     # for the listener: `OpenConnection`
 
     def close_if_idle(self) -> None:
-        if self.state in IDLE:
+        if self.state in state.IDLE:
             self._close()
 
     def stop_lingering(self) -> None:
-        if self.state is REFUSED:
+        if self.state is state.REFUSED:
             self._close()
         self._sender.stop_lingering()
 
     def evict(self) -> None:
-        if self.state < BROKEN:
-            self._on(ABORT)
+        if self.state < state.BROKEN:
+            self._on(state.ABORT)
             self._sender.abort()
 
     def abort(self) -> None:
@@ -153,23 +124,23 @@ class Connection(asyncio.Protocol):
         noticed, because from then on the connection must not be evicted: all that its client had to send is
         there.
         """
-        if self.state >= LINGERING:
+        if self.state >= state.LINGERING:
             return
         try:
             has_messages = self._receiver.feed(data)
         except FramingTooLong:  # requests before it are answered; then the connection ends without a word
-            if self.state in IDLE:
+            if self.state in state.IDLE:
                 self._refuse(BadRequest())
-            elif self.state is RECEIVING:
-                self._on(BODY_ENDED)
+            elif self.state is state.RECEIVING:
+                self._on(state.BODY_ENDED)
             return
         if has_messages:
             self._begin_to_serve()
-        elif self.state is RECEIVING:
+        elif self.state is state.RECEIVING:
             if cast(Request, self._request).body.is_eof():
-                self._on(BODY_ENDED)
-        elif self.state is KEPT and data:
-            self._on(PIECE)
+                self._on(state.BODY_ENDED)
+        elif self.state is state.KEPT and data:
+            self._on(state.PIECE)
             self._deadline.set(self._service.settings.head_seconds, self._refuse_late_head)
 
     def eof_received(self) -> bool:
@@ -180,15 +151,15 @@ class Connection(asyncio.Protocol):
         self._receiver.end()
         self._sender.stop_lingering()
         is_tls = self._transport.get_extra_info("ssl_object") is not None
-        if self.state in BUSY and not is_tls:
-            if self.state is RECEIVING:
-                self._on(BODY_ENDED)
+        if self.state in state.BUSY and not is_tls:
+            if self.state is state.RECEIVING:
+                self._on(state.BODY_ENDED)
             return True
         self._close()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._on(LOST if exc is None else RESET)
+        self._on(state.LOST if exc is None else state.RESET)
         self._service.limiter.leave(self)
         if self._task is not None:
             self._service.unfinished.add(self._task)
@@ -220,7 +191,7 @@ class Connection(asyncio.Protocol):
         self.data_received(b"")
 
     def _begin_to_serve(self) -> None:
-        self._on(MESSAGE)
+        self._on(state.MESSAGE)
         self._deadline.clear()
         if self._task is None:
             self._task = self._loop.create_task(self._serve(), name="connection")
@@ -235,8 +206,8 @@ class Connection(asyncio.Protocol):
             while queue and await self._exchange(queue.pop(0), task):
                 if queue:
                     await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
-                elif self._receiver.input is OPEN:
-                    self._on(KEEP)
+                elif self._receiver.input is state.OPEN:
+                    self._on(state.KEEP)
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter
@@ -268,13 +239,13 @@ class Connection(asyncio.Protocol):
         if has_arrived:
             self._receiver.free()
         else:
-            self._on(AWAIT_BODY)
+            self._on(state.AWAIT_BODY)
         request = self._request = Request(head, body, self.peer, self._invite, task)
         try:
             response = await self._service.handler(request)
         except Exception as error:
             response = self._fail(error)
-        if self.state >= CLOSING:
+        if self.state >= state.CLOSING:
             return False
         closes = response.closes or self._must_close(body, response.answer.code)
         keep_alive = request.keep_alive and not (closes or self._is_last)
@@ -296,7 +267,7 @@ class Connection(asyncio.Protocol):
     @property
     def _is_last(self) -> bool:
         """Tests whether no other request can follow the one being served."""
-        return self._receiver.input is not OPEN and not self._receiver.queue
+        return self._receiver.input is not state.OPEN and not self._receiver.queue
 
     def _must_close(self, body: StreamReader, code: str | None) -> bool:
         """Tests whether the rest of the request's body, or a drain, ends the connection.
@@ -325,28 +296,28 @@ class Connection(asyncio.Protocol):
 
     async def _drain(self) -> bool:
         """Waits until the client has read enough. Returns False if the connection ends instead."""
-        self._on(BLOCK)
+        self._on(state.BLOCK)
         if not await self._sender.drain():
             self.evict()
-        if self.state is not UNREAD:
+        if self.state is not state.UNREAD:
             return False
-        self._on(DRAINED)
+        self._on(state.DRAINED)
         return True
 
     async def _end_with(self, response: Response) -> None:
         was_there = await self._linger()
         if response.on_read is None or not was_there:
             return
-        if await self._sender.was_acknowledged() and self.state is not BROKEN:
+        if await self._sender.was_acknowledged() and self.state is not state.BROKEN:
             response.on_read()
 
     async def _linger(self) -> bool:
-        self._on(SHUT_DOWN)
-        return await self._sender.linger(for_client=self._receiver.input is not ENDED)
+        self._on(state.SHUT_DOWN)
+        return await self._sender.linger(for_client=self._receiver.input is not state.ENDED)
 
     def _refuse(self, refusal: Refusal) -> None:
         """Refuses something that never was a request, and ends the connection."""
-        self._on(REFUSE)
+        self._on(state.REFUSE)
         self._write_refusal(refusal)
         self._sender.shut_down()
         self._deadline.set(LINGER_SECONDS, self._close)
@@ -361,9 +332,9 @@ class Connection(asyncio.Protocol):
 
     def _close(self) -> None:
         """Closes once all that was written has left; a client that does not read it has `write_seconds`."""
-        if self.state >= CLOSING:
+        if self.state >= state.CLOSING:
             return
-        self._on(CLOSE)
+        self._on(state.CLOSE)
         self._deadline.clear()
         if self._sender.close():
             self._deadline.set(self._service.settings.write_seconds, self.evict)

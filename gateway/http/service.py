@@ -24,7 +24,7 @@ class OpenConnection(Protocol):
 
     @property
     def state(self) -> State:
-        """Where it stands in `gateway.http.state`."""
+        """State of the connection (`gateway.http.state`)."""
         ...
 
     def close_if_idle(self) -> None:

@@ -71,7 +71,7 @@ class Event(IntEnum):
     KEEP = 6
     """A response is written, nothing is queued, and another request may follow."""
     SHUT_DOWN = 7
-    """A response is written after which nobody knows where the next request begins."""
+    """A last response is written, and bytes of the client may still be on the way."""
     REFUSE = 8
     """There is no room for the connection, or its head is late or has no end."""
     CLOSE = 9

@@ -65,7 +65,7 @@ class CannedReplies:
             raise error_of_command(reply, NODE.host) from None
 
     def end(self, _: str) -> None:
-        """As a connection."""
+        """Ends, as a connection does."""
 
 
 def redis(data: bytes) -> None:
