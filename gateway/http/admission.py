@@ -50,12 +50,10 @@ class ConnectionLimiter(Generic[Member]):
         self.receiving: dict[Member, None] = {}
         self.unread: dict[Member, None] = {}
         self.kept: dict[Member, None] = {}
-        self._serving: dict[Member, None] = {}
         self._groups = {
             NEW: self.new,
             HEAD: self.kept,  # keeps the turn that it had: a byte now and then buys no longer stay
             KEPT: self.kept,
-            SERVING: self._serving,
             RECEIVING: self.receiving,
             UNREAD: self.unread,
             LINGERING: self.unread,
@@ -77,22 +75,24 @@ class ConnectionLimiter(Generic[Member]):
 
     def moved(self, connection: Member, before: State, after: State) -> None:
         """Follows an admitted connection into the group of its new state."""
-        joined = self._groups.get(after)
-        if joined is None:
-            if before is not SERVING or after is not CLOSING:
-                return
-            joined = self.unread  # its last response has yet to be read
-        left = self._groups[before]
-        if left is not joined:
-            left.pop(connection, None)
-            joined[connection] = None
+        left, joined = self._groups.get(before), self._groups.get(after)
+        if joined is not None:
+            if left is not joined:
+                if left is not None:
+                    left.pop(connection, None)
+                joined[connection] = None
+        elif after is SERVING:
+            if left is not None:
+                left.pop(connection, None)
+        elif after is CLOSING and before is SERVING:
+            self.unread[connection] = None  # its last response has yet to be read
 
     def leave(self, connection: Member) -> None:
         """Removes a connection that has ended. It may have been evicted before, or never been admitted."""
         if connection not in self.connections:
             return
         self.connections.discard(connection)
-        for group in (self.new, self.receiving, self.unread, self.kept, self._serving):
+        for group in (self.new, self.receiving, self.unread, self.kept):
             group.pop(connection, None)
         if self._max_per_address:
             address = client_of(connection.peer)
