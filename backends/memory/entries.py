@@ -26,7 +26,7 @@ EntryKey = tuple[Keyspace, str]
 
 
 class MemoryEntryStore:
-    """An `EntryStore` that holds at most `max_bytes`, by its own estimate per entry (D85)."""
+    """An `EntryStore` that holds at most `max_bytes`, by its own estimate per entry."""
 
     def __init__(self, *, max_bytes: int, now_ms: Callable[[], int]) -> None:
         self._max_bytes = max_bytes
@@ -103,7 +103,7 @@ def _cost(key: str, entry: Entry) -> int:
 
 
 class ExpiryIndex:
-    """Entries by the second in which they expire (D86).
+    """Entries by the second in which they expire.
 
     Adding and removing cost the same however many entries exist. A second that has lost its last entry stays
     in the queue until such seconds outnumber the others.

@@ -47,7 +47,7 @@ class RedisBackend:
         self.records = RedisRecordStore(self._topology, self._keys)
 
     async def ping(self) -> None:
-        """Pings all servers and writes a key that expires (D96).
+        """Pings all servers and writes a key that expires.
 
         PING alone proves too little: a replica, or a server that cannot save, answers it and serves nobody.
         A full server counts as up, because it refuses nothing but puts.
@@ -60,7 +60,7 @@ class RedisBackend:
         await self._inspect()
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """Leaves open connections as they are: Redis checks credentials only when one begins (D78)."""
+        """Leaves open connections as they are: Redis checks credentials only when one begins."""
         if not isinstance(settings, RedisSettings):
             return False
         url = parse_url(settings.url)

@@ -21,7 +21,7 @@ def is_sourced(argv: Sequence[str]) -> bool:
 
 
 def failing_line(exit_code: int) -> str:
-    """Returns a line that fails in the shell that evaluates it (D179).
+    """Returns a line that fails in the shell that evaluates it (D178).
 
     `eval "$(...)"` of an empty output succeeds, so `set -e` would not stop a script whose command failed. The
     line has no comment: an interactive zsh does not know them.
@@ -33,7 +33,7 @@ def kubernetes_secret(table: Mapping[str, Any], variables: Mapping[str, str]) ->
     """Returns a Secret whose keys are the variables, for `envFrom`.
 
     The name is the same for every token of a table. It ends with a digest, because names of apps and tables
-    may differ only in characters that are not allowed in the name of a Secret (D38).
+    may differ only in characters that are not allowed in the name of a Secret.
     """
     names = [table["org_id"], table["app_id"], table["env_id"], table["name"]]
     digest = sha256("/".join(names).encode()).hexdigest()[:8]

@@ -55,7 +55,7 @@ def parse(
 
 
 def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
-    """Notes contradictions, except in sections with mistakes of shape, which were read in part (D72)."""
+    """Notes contradictions, except in sections with mistakes of shape, which were read in part."""
     if settings is None and isinstance(tree, dict):
         settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
     if settings is None:
@@ -76,7 +76,7 @@ def _spell_off(tree: Any) -> Any:
 
 
 def _with_default_control_token(settings: Settings, environ: Mapping[str, str]) -> Settings:
-    """Uses KVS_CONTROL_TOKEN, the variable of the command line, if no token is configured (D37)."""
+    """Uses KVS_CONTROL_TOKEN, the variable of the command line, if no token is configured."""
     token = environ.get(_CONTROL_TOKEN_VARIABLE)
     if settings.control.tokens or not token:
         return settings

@@ -1,4 +1,4 @@
-"""Mistakes in a configuration: the path and the expected value, never the value found (D73)."""
+"""Mistakes in a configuration: the path and the expected value, never the value found."""
 
 import re
 from collections import Counter

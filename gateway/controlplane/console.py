@@ -1,4 +1,4 @@
-"""Files of the console under `/console/`, and the sign-in issuers: everything served without a token (D209).
+"""Files of the console under `/console/`, and the sign-in issuers: everything served without a token.
 
 The console is a client of the control plane's calls. Its files hold no data, so anybody may read them.
 """

@@ -35,7 +35,7 @@ def parse_environment(org: str, app: str, query: str, others: Sequence[str] = ()
     """Returns the app environment of a path and its query; `env` defaults to production. Raises InvalidField.
 
     Every parameter but `env` and `others` is refused, because a misspelt `env` would otherwise change
-    production (D6).
+    production.
     """
     parameters = parse_qs(query, keep_blank_values=True)
     envs = parameters.pop("env", [DEFAULT_ENV])
@@ -55,7 +55,7 @@ def unknown_parameter(names: Iterable[str], *known: str) -> InvalidField:
 
 
 def path_name(part: str, *, field: str) -> str:
-    """Returns a name in a path. Names are not percent-decoded (D36), except to show them in a refusal."""
+    """Returns a name in a path. Names are not percent-decoded, except to show them in a refusal."""
     return str(checked(part, Name, "invalid_name", field=field, typed=unquote(part)))
 
 

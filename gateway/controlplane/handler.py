@@ -82,7 +82,7 @@ class ControlHandler:
         return Response(audit.answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, audit: "_ControlAudit") -> Answer:
-        # The token is checked before route and body, so that nothing can be learnt without one (D36).
+        # The token is checked before route and body, so that nothing can be learnt without one.
         caller = await self._authenticate(request.headers)
         audit.identify(caller.name, caller.issuer)
         if caller.issuer is None:
@@ -109,7 +109,7 @@ class ControlHandler:
         return Answer(result.status, body, fields=result.fields)
 
     def _account(self, request: Request, audit: "_ControlAudit") -> None:
-        """Counts the request and logs it: every change (D39), and a few refusals per second (D149)."""
+        """Counts the request and logs it: every change, and a few refusals per second (D48)."""
         self.counted[audit.action, audit.outcome] += 1
         action: dict[str, object] = {"action": audit.action}
         if audit.answer.code is not None:

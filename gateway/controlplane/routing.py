@@ -22,7 +22,7 @@ AuditDetails = dict[str, object]
 class ControlCall(Struct, frozen=True):
     """A request that its caller has permission for: variable parts of the path, query, fields of the body.
 
-    `audit` collects the details of the audit event, which is written however the call ends (D39).
+    `audit` collects the details of the audit event, which is written however the call ends.
     `only_if_new` is `If-None-Match: *` (RFC 9110). `parameters` are further query parameters beside `env`.
     """
 

@@ -44,7 +44,7 @@ class Runtime(Struct, frozen=True):
         }
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
-        """Describes a table with its effective limit (D176), without its token."""
+        """Describes a table with its effective limit, without its token."""
         limit = self._limit_of(app)
         return {
             "id": table.id,

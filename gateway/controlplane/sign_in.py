@@ -1,4 +1,4 @@
-"""Sign-in issuers as browsers need them before anyone is signed in. Nothing here is secret (D210)."""
+"""Sign-in issuers as browsers need them before anyone is signed in. Nothing here is secret."""
 
 import re
 

@@ -30,9 +30,9 @@ class SessionSource(Protocol):
 
 
 class Keyring:
-    """Static keys for calls without a session token, session credentials for calls with one (D21).
+    """Static keys for calls without a session token, session credentials for calls with one.
 
-    A denied access key is refused like an unknown one, even with a valid signature (D147).
+    A denied access key is refused like an unknown one, even with a valid signature.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ _CHARACTER = "[!-9;-~]"  # visible ASCII except the colon
 
 
 class ApprovedRoles:
-    """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike (D25).
+    """Patterns of ARNs. `*` and `?` match within one colon-separated part, as in IAM's ArnLike.
 
-    A denied role is not approved, even if an approved pattern matches it (D147).
+    A denied role is not approved, even if an approved pattern matches it.
     """
 
     def __init__(self, patterns: Iterable[str], denied: Iterable[str] = ()) -> None:

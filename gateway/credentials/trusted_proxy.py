@@ -1,7 +1,7 @@
 """Callers named by a proxy in front that has verified the signature (Amazon API Gateway with IAM).
 
 The proxy is trusted only if every configured condition holds: the shared secret in its header, and the
-address of its connection (D24). Both headers are dropped from the requests of all other peers.
+address of its connection. Both headers are dropped from the requests of all other peers.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from gateway.domain.model import Caller
 
 
 class TrustedProxy:
-    """Recognizes the proxy by `secrets`, `networks` or both; any one of the secrets is enough (D146).
+    """Recognizes the proxy by `secrets`, `networks` or both; any one of the secrets is enough.
 
     Header names are lower-case.
     """

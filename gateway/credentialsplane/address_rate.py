@@ -1,4 +1,4 @@
-"""Limits the requests of each client address per minute (D181)."""
+"""Limits the requests of each client address per minute."""
 
 from backends.clock import Clock
 from gateway.domain.rules import WINDOW_MS

@@ -83,7 +83,7 @@ class CredentialsHandler:
         return await form.answer(request, audit)
 
     def _account(self, request: Request, audit: AuditContext) -> None:
-        """Counts the request and logs it: all issued credentials, and a few refusals per second (D182)."""
+        """Counts the request and logs it: all issued credentials, and a few refusals per second."""
         self.counted[audit.action, audit.outcome] += 1
         fields = {"action": f"credentials.{audit.action}", **audit.actor, **audit.details}
         fields |= {"peer": request.peer, "request_id": request.id}

@@ -1,6 +1,6 @@
 """The access log: one line for a sampled share of all requests, and for those that need attention.
 
-Failures and refused callers are logged whatever the share is, at most `LINES_PER_SECOND` of each (D49, D149).
+Failures and refused callers are logged whatever the share is, at most `LINES_PER_SECOND` of each (D48).
 """
 
 import logging
@@ -27,7 +27,7 @@ _LONGEST_ROLE = 256
 
 _ACCESS_KEY_ID = re.compile(r"[A-Z0-9_]{1,128}")
 UNKNOWN = "unknown"
-"""Replaces a malformed access key id, which may be a secret in the wrong place (D198)."""
+"""Replaces a malformed access key id, which may be a secret in the wrong place."""
 
 
 class AccessLog:

@@ -31,7 +31,7 @@ from gateway.observability.usage import Usage
 
 
 class MeteredCall(Struct, frozen=True, gc=False):
-    """A granted call with an open meter. The executor accepts nothing else, so no call is unmetered (D44)."""
+    """A granted call with an open meter. The executor accepts nothing else, so no call is unmetered."""
 
     usage: Usage
     grant: Grant

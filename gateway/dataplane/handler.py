@@ -103,7 +103,7 @@ class DataHandler:
         """Reads a body that is still arriving.
 
         Such requests are not counted as in flight: they have slots of their own, so that slow senders cannot
-        use up the capacity for calls (D69). The call counts, and may be refused, once its body is complete.
+        use up the capacity for calls (D150). The call counts, and may be refused, once its body is complete.
         """
         self._reading += 1
         try:

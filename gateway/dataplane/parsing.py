@@ -96,7 +96,7 @@ def _check_content_type(headers: Headers) -> None:
 
 
 def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], notes: ResponseNotes) -> _Fields:
-    """Decodes a good body in one pass. Only a body that fails is decoded again to explain it (D169)."""
+    """Decodes a good body in one pass. Only a body that fails is decoded again to explain it (D168)."""
     try:
         if not body.isascii():
             body.decode()  # msgspec does not validate the UTF-8 of strings that it skips
@@ -108,7 +108,7 @@ def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], notes: Response
 
 
 def _decode_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fields:
-    r"""Decodes a body with unknown fields, or with a lone surrogate such as `\ud800` (D5).
+    r"""Decodes a body with unknown fields, or with a lone surrogate such as `\ud800`.
 
     The decoder refuses lone surrogates. Each is replaced by letters before decoding, and restored afterwards.
     """

@@ -1,4 +1,4 @@
-"""The order of policies. `Pipeline.serve`, read from top to bottom, is the contract (D1).
+"""The order of policies. `Pipeline.serve`, read from top to bottom, is the contract.
 
 The handler has checked route and body size before.
 """

@@ -25,7 +25,7 @@ from gateway.directory.records import (
 _MAX_NAMES = 1000
 _TABLE_ID = re.compile(rb"tbl_[0-9a-f]{32}(?![0-9a-f])")
 _SCANNED_PER_ROUND = 200
-"""App records checked per round, whatever the size of the region: 100,000 take 8 hours (D162)."""
+"""App records checked per round, whatever the size of the region: 100,000 take 8 hours (D135)."""
 
 log = logging.getLogger("kvs.directory")
 

@@ -69,5 +69,5 @@ def _org_key(org: str) -> str:
 
 
 def declared_table_id(environment: Environment, table_name: str) -> str:
-    """Returns the table's id: the same on every replica and at every start, so its entries persist (D33)."""
+    """Returns the table's id: the same on every replica and at every start, so its entries persist."""
     return f"decl_{sha256(f'{environment}/{table_name.upper()}'.encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""The time for which replicas cache bindings, registered in the store (D134).
+"""The time for which replicas cache bindings, registered in the store (D133).
 
 A replica that uses a cached binding may write entries of a table that was deleted meanwhile. The replica that
 reclaims the space of deleted tables therefore waits for the longest retention of all replicas, including

@@ -120,7 +120,7 @@ Secret = Annotated[str, Meta(min_length=SECRET_CHARACTERS)]
 
 
 def is_repetitive(secret: str) -> bool:
-    """Returns whether a secret repeats a piece of at most half its length; the last copy may be cut (D197).
+    """Returns whether a secret repeats a piece of at most half its length; the last copy may be cut (D143).
 
     If so, its first half occurs again where the second copy begins, and nowhere before.
     """

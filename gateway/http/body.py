@@ -29,7 +29,7 @@ def arrived_body(request: Request, max_bytes: int) -> bytes:
 
 
 class BodySlots:
-    """Slots for bodies on their way, at most `max_bodies` (D151).
+    """Slots for bodies on their way, at most `max_bodies` (D150).
 
     When all are taken, the body that has been on its way longest is cut off to make room.
     """
@@ -59,7 +59,7 @@ class BodySlots:
 
 
 async def read_body(request: Request, max_bytes: int, max_seconds: float, slots: BodySlots) -> bytes:
-    """Reads a body. A declared length that is too large is refused before a byte is read (D2).
+    """Reads a body. A declared length that is too large is refused before a byte is read.
 
     Raises BadRequest, BodyTooLarge or RequestTimeout.
     """

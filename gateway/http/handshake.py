@@ -1,4 +1,4 @@
-"""A connection until its TLS handshake is over. It is limited and evicted like any other (D167)."""
+"""A connection until its TLS handshake is over. It is limited and evicted like any other (D150)."""
 
 import asyncio
 import ssl

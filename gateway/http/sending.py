@@ -9,7 +9,7 @@ import termios
 LINGER_SECONDS = 1.0
 """Time for which a connection that ends early still reads. Closed immediately, with bytes of the client
 unread, it would be reset by the kernel, and the client would lose a response that it has not read (RFC 9112,
-section 9.6; D67)."""
+section 9.6)."""
 
 _POLL_SECONDS = 0.05
 

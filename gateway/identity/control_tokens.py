@@ -19,7 +19,7 @@ class ControlTokens:
         return [identity.name for _, identity in self._bearers]
 
     def find(self, token: bytes) -> Identity | None:
-        """Returns the bearer of a token. The time does not depend on the token (D171)."""
+        """Returns the bearer of a token. The time does not depend on the token (D172)."""
         sent = sha256(token).digest()
         found: Identity | None = None
         for known, identity in self._bearers:

@@ -1,4 +1,4 @@
-"""All trusted issuers. The keys of each are fetched once for all listeners that use them (D188)."""
+"""All trusted issuers. The keys of each are fetched once for all listeners that use them (D174)."""
 
 import asyncio
 from collections import Counter

@@ -26,7 +26,7 @@ _ROWS_PER_STEP = 100
 
 _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31
-"""Prometheus asks for gzip, which is at most an eighth of the text (D156)."""
+"""Prometheus asks for gzip, which is at most an eighth of the text (D123)."""
 
 
 class Exposition:

@@ -3,7 +3,7 @@
 `signature`, `control`, `workloads`, `apps`, certificates and the credentials in a store's url are what an
 operator rotates; everything else needs a restart. The new sections are checked together with the settings
 that stay: a file that moves the listener to loopback and switches signatures off is refused, because the open
-listener is still the public one (D76). A broken file changes nothing.
+listener is still the public one (D116). A broken file changes nothing.
 
 A reload has three steps. `prepare` builds new objects in a thread, since 100,000 declared apps take seconds;
 it touches nothing in use. `apply` swaps them in on the event loop, between two calls, so that no call sees
@@ -189,7 +189,7 @@ class FileWatch:
 
     It polls, because Kubernetes swaps the links of a mounted volume, which inotify on the file does not
     report. A change counts once two polls, a second apart, see the same marks: a file may be half written at
-    the first one (D77).
+    the first one (D116).
     """
 
     def __init__(self, file: ConfigurationFile, reload: Reload) -> None:

@@ -1,7 +1,7 @@
 """AWS Signature Version 4 on the server: bytes, secret and instant in, verdict out.
 
 No I/O, no clock, no HTTP library. `examine` checks everything that needs no secret and returns a Claim;
-`SigningKeys.prove` checks the claim's signature (D12).
+`SigningKeys.prove` checks the claim's signature.
 
 authorization    the Authorization field and the instant of signing, parsed
 signing          canonical request, signing keys, comparison

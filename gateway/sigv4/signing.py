@@ -22,7 +22,7 @@ _CACHED_BYTES = 128
 
 
 def canonical_uri(path: bytes) -> bytes:
-    """Returns the wire path without dot segments and empty segments, percent-encoded once more (D14)."""
+    """Returns the wire path without dot segments and empty segments, percent-encoded once more."""
     segments: list[bytes] = []
     for segment in path.split(b"/"):
         if segment == b"..":
@@ -36,7 +36,7 @@ def canonical_uri(path: bytes) -> bytes:
 
 
 def canonical_query(query: bytes) -> bytes:
-    """Decodes names and values, encodes them by one rule (`+` is a plus) and sorts the result (D15)."""
+    """Decodes names and values, encodes them by one rule (`+` is a plus) and sorts the result."""
     if not query:
         return b""
     pairs = []
@@ -71,7 +71,7 @@ _known_target = lru_cache(_CACHED_TARGETS)(_spell_target)
 
 
 def _fold(value: bytes) -> bytes:
-    """Reduces each run of white space inside a value to one space (D20)."""
+    """Reduces each run of white space inside a value to one space."""
     return b" ".join(value.split())
 
 

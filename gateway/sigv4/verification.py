@@ -1,4 +1,4 @@
-"""The rules of Signature V4, checked in a fixed order (D13).
+"""The rules of Signature V4, checked in a fixed order.
 
 `examine` checks everything that needs no secret: format, region, service, scope, time, signed headers, host.
 Then its caller looks up the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists the refusals.

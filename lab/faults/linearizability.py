@@ -1,4 +1,4 @@
-"""Whether what clients saw of one key could have happened in some order, one operation at a time (D112).
+"""Whether what clients saw of one key could have happened in some order, one operation at a time (D111).
 
 Wing and Gong's search with Lowe's memory of states, for a register that is put, got and deleted:
 an order of all operations is looked for in which each stands between its invocation and its return,

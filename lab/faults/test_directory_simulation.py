@@ -1,4 +1,4 @@
-"""Whole regions of managed apps in no time. `KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D163).
+"""Whole regions of managed apps in no time. `KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D111).
 
 Operators change apps at any replica while replies are lost, replicas are cut off, crash in the midst of a
 change and are replaced, apps are declared and not any more, records are corrupted, the feed of changes is cut

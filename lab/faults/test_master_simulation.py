@@ -1,6 +1,6 @@
 """Masters that are replaced, in no time: 2 s after most sentinels name another, nobody calls the old one.
 
-`KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D165).
+`KVS_SEED=7` runs one seed alone, `KVS_SEEDS` that many (D111).
 """
 
 import functools

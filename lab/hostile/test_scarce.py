@@ -1,4 +1,4 @@
-"""Hostile clients use up what is scarce, and lose it: good ones are served all along (D150, D151)."""
+"""Hostile clients use up what is scarce, and lose it: good ones are served all along (D150)."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Counters of DynamoDB, a store whose conditions cannot read a clock (D164).
+"""Counters of DynamoDB, a store whose conditions cannot read a clock (D111).
 
 The counting is the gateway's own (`DynamoWindowCounter`, `StoreTime`). The store applies its conditional
 updates, and dates its responses to the second (D140).

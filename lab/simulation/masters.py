@@ -1,4 +1,4 @@
-"""Replaced masters, sentinels that learn of it in turn, replicas cut off from some of them (D165).
+"""Replaced masters, sentinels that learn of it in turn, replicas cut off from some of them (D111).
 
 Who decides is the gateway's own (`MasterBySentinels`, `Sentinels`), over servers and links in memory.
 """

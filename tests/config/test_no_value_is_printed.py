@@ -1,4 +1,4 @@
-"""No report prints a secret, wherever in a file it stands and whatever is wrong with it (D73)."""
+"""No report prints a secret, wherever in a file it stands and whatever is wrong with it."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""`RateLimit` and `RateLimit-Policy`, where `rate_limit.headers` asks for them (D170)."""
+"""`RateLimit` and `RateLimit-Policy`, where `rate_limit.headers` asks for them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Any sequence of charges sees the windows that the contract describes (D40)."""
+"""Any sequence of charges sees the windows that the contract describes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A region of 10,000 apps in virtual time: one simulation per seed, with both kinds of feed (D194).
+"""A region of 10,000 apps in virtual time: one simulation per seed, with both kinds of feed (D111).
 
 The promise: no revoked token works later than 2 s and the partition, and none later than the cache time. More
 seeds, larger regions, and each promise broken on purpose are in `lab/faults`.

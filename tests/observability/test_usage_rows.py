@@ -1,4 +1,4 @@
-"""Series are capped, totals stay true, idle series go and come back (D46, D152, D153)."""
+"""Series are capped, totals stay true, idle series go and come back (D152)."""
 
 import pytest
 

@@ -32,7 +32,6 @@ TEXTS = (".py", ".js", ".mjs", ".go", ".md", ".yaml", ".yml", ".html", ".sh", ".
 NO_PROSE = (
     *("tests/fuzz/corpus/", "benchmarks/results/"),
     *("tests/project/language.py", "tests/project/test_language.py"),  # they quote the phrases
-    "docs/decisions.md",  # superseded by the pages of docs/decisions/
 )
 ALLOWED_HEADLESS: dict[tuple[str, str], str] = {}
 """Reasons by file and first line of a docstring."""

@@ -8,7 +8,7 @@ import pytest
 from tests.support.repository import ROOT
 
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")})
-DECISIONS = (ROOT / "docs" / "decisions.md").read_text()
+DECISIONS = "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "decisions").glob("*.md")))
 NUMBERS = [int(number) for number in re.findall(r"^\*\*D(\d+)\. ", DECISIONS, re.MULTILINE)]
 CITING = [
     file
@@ -48,9 +48,9 @@ def test_every_page_can_be_found_from_the_index():
     assert {file for file in DOCUMENTS if file not in found} == {index}
 
 
-def test_decisions_are_numbered_from_1_without_a_gap():
-    assert sorted(NUMBERS) == list(range(1, len(NUMBERS) + 1))
-    assert len(NUMBERS) >= 130
+def test_each_decision_has_a_number_of_its_own():
+    assert len(NUMBERS) == len(set(NUMBERS))
+    assert 50 <= len(NUMBERS) <= 80
 
 
 def test_every_decision_that_is_cited_exists():

@@ -24,7 +24,7 @@ _FOREIGN = "an entry in Redis was not written by this gateway"
 class RedisEntryStore:
     """An `EntryStore`. Redis only collects expired entries; the expiry that `get` returns is the stored one.
 
-    The time to live is relative (PX), so the wall clock of Redis may differ from ours (D92).
+    The time to live is relative (PX), so the wall clock of Redis may differ from ours (D7).
     """
 
     def __init__(self, topology: Topology, keys: Keys, now_ms: Callable[[], int]) -> None:

@@ -1,4 +1,4 @@
-"""Directory records in Redis: the fields of one hash, each a version and a document (D94, D157)."""
+"""Directory records in Redis: the fields of one hash, each a version and a document (D157)."""
 
 from collections.abc import Sequence
 from uuid import uuid4

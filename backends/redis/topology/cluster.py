@@ -1,4 +1,4 @@
-"""Calls of a cluster: each key belongs to a slot, each slot to one of several masters (D97)."""
+"""Calls of a cluster: each key belongs to a slot, each slot to one of several masters (D138)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ class ClusterOfMasters:
         In a planned failover a node may learn that the old master was demoted before it learns of the new
         one; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is bounded
         for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS` wait, and
-        all later ones fail immediately (D91).
+        all later ones fail immediately (D124).
         """
         ends = min(due, self._end_of_gap())
         while self._loop.time() + _GAP_PAUSE_SECONDS < ends:

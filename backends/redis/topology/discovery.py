@@ -1,4 +1,4 @@
-"""Answers of sentinels about the master (D98), and of cluster nodes about the owners of slots (D97)."""
+"""Answers of sentinels about the master (D137), and of cluster nodes about the owners of slots (D138)."""
 
 import asyncio
 import re

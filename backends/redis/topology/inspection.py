@@ -1,4 +1,4 @@
-"""Warnings about a Redis server's own settings, read from INFO (D142)."""
+"""Warnings about a Redis server's own settings, read from INFO."""
 
 import logging
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The master that the sentinels name, by majority (D98, D137)."""
+"""The master that the sentinels name, by majority (D137)."""
 
 import asyncio
 from collections import Counter

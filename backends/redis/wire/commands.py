@@ -8,7 +8,7 @@
 <prefix>:ping                 a key that a replica writes to prove that it can
 
 No two entries, counters or records share a name: a keyspace is percent-encoded, so the first colon after it
-ends it (D88).
+ends it.
 """
 
 import re

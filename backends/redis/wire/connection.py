@@ -118,7 +118,7 @@ class Connection(asyncio.Protocol):
 
         SO_LINGER of 0 seconds makes the close a reset. After an orderly close our kernel would keep
         delivering: a write that was given up, and answered with 503, could then be applied after a later
-        write of the same key that was acknowledged over the next connection (D119).
+        write of the same key that was acknowledged over the next connection (D89).
         """
         if not self._fault and not self._transport.is_closing():
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

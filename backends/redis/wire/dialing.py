@@ -48,7 +48,7 @@ async def dial(address: Address, access: Access, *inspections: Inspection) -> Co
 
 
 async def refuse_replica(connection: Connection, _address: Address) -> None:
-    """Raises BackendUnavailable for a replica: it may lack writes that its master has acknowledged (D98)."""
+    """Raises BackendUnavailable for a replica: it may lack writes that its master has acknowledged (D137)."""
     if (await _info(connection, "replication")).get(b"role") == b"slave":
         raise BackendUnavailable("the sentinels name a replica: it is no longer, or not yet, the master")
 

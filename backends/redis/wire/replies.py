@@ -1,7 +1,7 @@
 """Replies of Redis as the stores see them: error replies as errors of the ports, other replies checked.
 
 Redis begins each error reply with a word in capitals. The rest may quote a key or a value, so a message of
-ours repeats the word alone (D100).
+ours repeats the word alone.
 """
 
 import re

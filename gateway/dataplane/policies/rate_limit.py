@@ -1,7 +1,7 @@
 """The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
 
 A window's count only rises, so a refusal holds until the window closes: refusals are cached here, without a
-call of the store. An admission is never cached, because other replicas charge the same window (D43).
+call of the store. An admission is never cached, because other replicas charge the same window (D42).
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class RateLimiter(Protocol):
 class ExactRateLimiter:
     """Charges a grant's budgets in order (D42). `now_ms` is monotonic.
 
-    With `exposes_headers`, clients get the status of the budget that has fewer calls left (D170).
+    With `exposes_headers`, clients get the status of the budget that has fewer calls left.
     """
 
     def __init__(

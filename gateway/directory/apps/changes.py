@@ -4,7 +4,7 @@ One document holds an app with all its tables, so one swap keeps every rule abou
 of the app run at the same time (D26). Two kinds of side records help, and mean nothing without the document:
 
 pointer   from a token's digest to its app; a token is valid only if the app's document has it (D27)
-intent    to give back the space of a table; it is carried out only after the app has lost the table (D29)
+intent    to give back the space of a table; it is carried out only after the app has lost the table (D133)
 
 They are written before the swap that gives them a meaning, and removed after the swap that ends it. A crash
 at any point therefore leaves at most a side record without a meaning. The opposite order would leave an

@@ -63,7 +63,7 @@ class DirectoryPages:
         """Returns at most `limit` (up to `LONGEST_PAGE`) visible apps of an organization.
 
         With `after`, those behind an environment (`app/env`) or behind all environments of an app (`app`). A
-        declared app takes precedence over a managed one of its name (D33). Corrupt records are left out
+        declared app takes precedence over a managed one of its name. Corrupt records are left out
         (D135).
         """
         prefix = f"{APPS}{org}/"

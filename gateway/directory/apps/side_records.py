@@ -48,7 +48,7 @@ class SideRecords:
         """Completes an applied change: every new token has a pointer, every removed table an intent.
 
         Those written before may be lost: with a master that failed over before the swap of the document
-        (D195), or because a reclaimer dropped the intent as abandoned, if the change paused for very long.
+        (D132), or because a reclaimer dropped the intent as abandoned, if the change paused for very long.
         Pointers of void tokens are removed; one that remains because the store fails is harmless.
         """
         with suppress(BackendError):

@@ -76,7 +76,7 @@ def _retiring(table: TableRecord, now_ms: int, overlap_seconds: int) -> tuple[Re
     """Returns the tokens that still work beside the new one.
 
     The overlap also shortens longer overlaps of earlier rotations, so that a rotation without overlap ends
-    every older token (D35).
+    every older token.
     """
     ends_at_ms = now_ms + overlap_seconds * 1000
     earlier = (*table.retiring, RetiringToken(table.token_sha256, ends_at_ms))

@@ -9,7 +9,7 @@ An intent is in one of three states:
   is dropped. Until then a replica that cannot read the directory may serve the table from its cache, and a
   put that it began in time may reach the store after the first purge.
 
-No purge meets a table that is alive. A table id is random and never reused (D28), so a table that its app has
+No purge meets a table that is alive. A table id is random and never reused, so a table that its app has
 lost is gone for good. Only ids of that random form are purged, so no intent reaches a declared table. An
 intent that cannot be decoded purges nothing: it stays, is logged and counted as a corrupt record, and affects
 no other intent. An intent of a corrupt app waits until the app is restored or removed (D135).

@@ -1,4 +1,4 @@
-"""Resolves table tokens to bindings for the data plane: from the cache, or by a lookup (D30).
+"""Resolves table tokens to bindings for the data plane: from the cache, or by a lookup (D160).
 
 Changes made through this replica are in effect when their call returns; those of other replicas once the feed
 has announced them. `freshness` decides whether a cached binding may be used, `single_flight` what happens to
@@ -102,7 +102,7 @@ class CachedBindings:
             self._lookups.note_possible_changes()
 
     def _unless_void(self, binding: Binding | None) -> Binding | None:
-        """Voids a token that has ended, or whose app is declared: the file takes precedence (D131)."""
+        """Voids a token that has ended, or whose app is declared: the file takes precedence."""
         if binding is None or self._declared.find(binding.environment) is not None:
             return None
         return self._unless_ended(binding)

@@ -13,7 +13,7 @@ again before their next use. A change that failed here may have been applied: th
 
 While the store is down, a binding is used for `fresh_ms` and `stale_ms` after the store last confirmed it, by
 the feed or by a lookup, and each token tries the store once a second. A binding from an earlier epoch may be
-one whose revocation the feed lost, so without a newer lookup it is used for `fresh_ms` only (D193).
+one whose revocation the feed lost, so without a newer lookup it is used for `fresh_ms` only (D160).
 """
 
 from backends.clock import Clock
