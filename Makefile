@@ -18,7 +18,7 @@ help:
 	@echo "make cluster  start a real Kubernetes on this machine, as root, and test the gateway in it; KEEP=1 keeps it running"
 	@echo "make check   check lint, types, import contracts, language and manifests; print the figures"
 	@echo "make format  format the code"
-	@echo "make bench   measure speed beside its peers and cost per stage: benchmarks/results"
+	@echo "make bench   measure speed beside its peers and cost per stage: docs/measurements.md, benchmarks/results"
 	@echo "make fuzz    run coverage-guided fuzzing, FUZZ_SECONDS=60 per target"
 	@echo "make audit   list known vulnerabilities of the packages in the image"
 	@echo "make lock, make licences, make chart   write requirements.lock, LICENSES.md, deploy/chart"

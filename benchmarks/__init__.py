@@ -1,6 +1,6 @@
 """The gateway beside a bare aiohttp handler and its peers, and stage by stage: `make bench`.
 
-__main__    runs every section and writes the results into results/
+__main__    runs every section and writes the results
 plan        how much is measured
 sections    the sections in order; report, tables, picture and publish turn figures into text
 results     results by section; programs runs the measurements that need a process of their own

@@ -1,4 +1,4 @@
-"""Measures everything that this machine can, and writes it down as text, as JSON and as pictures.
+"""Measures everything that this machine can: prints text, writes JSON, a picture and the published tables.
 
 `python -m benchmarks` runs all sections, `python -m benchmarks Stages` those that are named; the others stay
 as they were measured last.
@@ -45,12 +45,8 @@ def _run(book: Book, sections: Sections, given_up: float, *, is_whole: bool) -> 
         found = _measured(measure, given_up)
         print(f"## {title}\n\n{found.text}\n", flush=True)
         book.keep(title, found, {**machine, **moment})
-        if (
-            is_whole
-            and title == _PUBLISHED
-            and int(moment["used by others"].removesuffix(" %")) < _QUIET_PERCENT
-        ):
-            publish(found.text)
+        if is_whole and found.published and int(moment["used by others"].removesuffix(" %")) < _QUIET_PERCENT:
+            publish(title, found.published)
 
 
 def _measured(measure: Callable[[], Found], given_up: float) -> Found:
@@ -60,9 +56,6 @@ def _measured(measure: Callable[[], Found], given_up: float) -> Found:
         return measure()
     except Exception as fault:
         return Found(f"Not measured: {str(fault) or type(fault).__name__}")
-
-
-_PUBLISHED = "Speed beside the peers"
 
 
 def _speed_method(plan: Plan) -> str:

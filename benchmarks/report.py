@@ -1,6 +1,7 @@
 """Measurements as text: one table per question."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from benchmarks.plan import Plan
 from benchmarks.scale import Replicas, Value
@@ -40,6 +41,29 @@ def throughput(measured: Sequence[Rounds]) -> str:
                 ]
             )
     return table(["operation", "server", "requests/s", "of bare aiohttp (min to max)", "CPU, µs"], rows)
+
+
+def summary(measured: Sequence[Rounds], plan: Plan) -> str:
+    """One row per server: medians, and the p99 at each fixed rate."""
+    rows = [
+        [
+            rounds.name,
+            *(cell for operation in OPERATIONS for cell in _medians(rounds, operation)),
+            *(number(rounds.milliseconds(rate, 0.99), 2) for rate in plan.rates),
+        ]
+        for rounds in measured
+    ]
+    heads = [head for operation in OPERATIONS for head in (f"{operation}s/s", "of bare", "CPU, µs")]
+    return table(["server", *heads, *(f"p99 at {rate:,}/s, ms" for rate in plan.rates)], rows)
+
+
+def _medians(rounds: Rounds, operation: str) -> list[str]:
+    ratios = rounds.ratios[operation]
+    return [
+        number(rounds.per_second(operation)),
+        number(median(ratios) if ratios else None, 2),
+        number(rounds.cpu_microseconds(operation), 1),
+    ]
 
 
 def features(measured: Sequence[Rounds]) -> str:
@@ -87,6 +111,14 @@ def stages(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
         for name in first
     ]
     return table(["stage, µs", *(f"{operation} on {store}" for store, operation in columns)], rows)
+
+
+def stages_of_puts(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """One line per store."""
+    return "\n".join(
+        f"- {store}: {', '.join(f'{stage} {number(cost, 1)}' for stage, cost in each['put'].items())}"
+        for store, each in figures.items()
+    )
 
 
 def values(measured: Sequence[Value]) -> str:

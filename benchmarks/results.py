@@ -1,6 +1,6 @@
-"""Results, kept in `results/` as JSON for machines and as Markdown for people.
+"""Results, kept in `results/` as JSON.
 
-A section that is measured again replaces only itself, so each section states its machine and time.
+A section that is measured again replaces only itself, so each section states its time and commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,11 @@ from msgspec import Raw, Struct
 
 
 class Found(Struct, frozen=True):
-    """Result of a section: its text in Markdown, and its figures."""
+    """Result of a section: its text in Markdown, its figures, and the table for `docs/measurements.md`."""
 
     text: str
     figures: object = None
+    published: str = ""
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
@@ -34,7 +35,7 @@ class Results(Struct, frozen=True):
 
 
 class Book:
-    """The results of one subject, in two files of this name."""
+    """The results of one subject, in a file of this name."""
 
     def __init__(self, folder: Path, name: str, method: str, titles: Sequence[str]) -> None:
         self._folder, self._name = folder, name
@@ -57,23 +58,3 @@ class Book:
     def _write(self, results: Results) -> None:
         json = msgspec.json.format(msgspec.json.encode(results), indent=1)
         (self._folder / f"{self._name}.json").write_bytes(json + b"\n")
-        machine = "\n".join(
-            f"- {name}: {value}" for name, value in results.machine.items() if name not in _OF_SECTIONS
-        )
-        sections = "\n\n".join(
-            f"## {title}\n\n{_measured(kept.measured)}{kept.text}" for title, kept in results.sections.items()
-        )
-        text = f"# {self._name.capitalize()}\n\nWritten by `make bench`.\n\n{machine}\n\n"
-        (self._folder / f"{self._name}.md").write_text(f"{text}{results.method}\n\n{sections}\n")
-
-
-_OF_SECTIONS = ("measured", "commit", "used by others", "load")
-
-
-def _measured(measured: Mapping[str, str]) -> str:
-    if not measured:
-        return ""
-    return (
-        f"Measured {measured['measured']}, commit {measured['commit']}; before it the machine was used by "
-        f"others to {measured['used by others']}, load {measured['load']}.\n\n"
-    )

@@ -53,7 +53,6 @@ class Bench:
         servers = measure_servers(everybody, self._plan)
         draw(servers, self._plan.rates, self._plan.results / PICTURE)
         parts = [
-            f"![Requests per second, and latencies by percentile]({PICTURE})",
             report.throughput(servers),
             report.UNEQUAL,
             report.features(servers),
@@ -61,13 +60,13 @@ class Bench:
             report.latencies(servers, self._plan),
         ]
         figures = [report.figures_of(rounds, self._plan) for rounds in servers]
-        return Found("\n\n".join(parts), figures)
+        return Found("\n\n".join(parts), figures, report.summary(servers, self._plan))
 
     def stages(self) -> Found:
         """Where the time goes."""
         stores = {"memory": ON_MEMORY, "Redis": on_redis(self._redis_port)}
         figures = {name: self._stages_of(store) for name, store in stores.items()}
-        return Found(f"{report.STAGES}\n\n{report.stages(figures)}", figures)
+        return Found(f"{report.STAGES}\n\n{report.stages(figures)}", figures, report.stages_of_puts(figures))
 
     def _stages_of(self, store: dict[str, str]) -> dict[str, dict[str, float]]:
         amounts = [self._plan.stage_calls, store]
