@@ -11,9 +11,10 @@ from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
 from backends.settings import RedisSettings
-from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
+from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
+from tests.support.purging import purge
 from tests.support.redis import Sentinels, role_of
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.observer import Observer
@@ -60,11 +61,23 @@ def _follows(server, master):
     return role == b"slave" and link[:3] == [HOST.encode(), master.port, b"connected"]
 
 
-class TestSentinel(RedisConformance):
-    @pytest.fixture(scope="class", autouse=True)
-    @classmethod
-    def server(cls, sentinels):
-        cls.servers, cls.settings = (sentinels.wait_until_settled(),), {"url": sentinels.url}
+async def test_replicas_share_every_port_of_the_master_that_the_sentinels_name(sentinels, master):
+    """Commands and replies are those of one server, on which the whole conformance suite runs."""
+    table, name, bucket = f"{TABLE}-{token_hex(4)}", f"a/{token_hex(4)}", token_hex(4)
+    async with opened_redis(sentinels.url) as one, opened_redis(sentinels.url) as other:
+        await one.entries.put(table, "k", Entry(b"1", None))
+        assert await other.entries.get(table, "k") == Entry(b"1", None)
+        assert [step.deleted for step in await purge(other.entries, table)] == [1]
+        assert await one.entries.get(table, "k") is None
+        charges = [await store.counters.charge(bucket, 1, 60_000) for store in (one, other)]
+        assert [charge.admitted for charge in charges] == [True, False]
+        position = (await other.records.changes(None)).position
+        assert await one.records.swap(name, b"1", None)
+        assert (await other.records.changes(position)).names == (name,)
+        ((listed, record),) = await other.records.page(name, after="", limit=10)
+        assert (listed, record.document) == (name, b"1")
+        assert await other.records.swap(name, None, record.version)
+        assert await one.records.read(name) is None
 
 
 @pytest.mark.parametrize(("fault", "end"), [("kill", "start"), ("stop", "resume")])
