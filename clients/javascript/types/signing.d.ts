@@ -1,7 +1,7 @@
 /**
  * AWS Signature Version 4 for one kind of request: a POST with a body to a known path.
  *
- * `@smithy/signature-v4` signs any request and costs more than the rest of a call (D205). The tests compare both, byte
+ * `@smithy/signature-v4` signs any request and costs more than the rest of a call (D201). The tests compare both, byte
  * for byte.
  */
 export type Credentials = {
