@@ -6,32 +6,35 @@ clock       wall time and monotonic time
 breaker     the circuit breaker
 background  steps repeated in the background
 paging      all records of a prefix, page by page
-settings    the settings of each store
 memory      in this process
 redis       Redis: one server, Sentinel or Cluster
 dynamodb    one DynamoDB table
 
-`open_backend` alone names the adapters: a new one adds an arm here, and its settings to `settings`.
+Only this file names adapters. A new one adds its settings to `StoreSettings`, and an arm to `open_backend`.
+Importing it loads no driver.
 """
 
 from typing import assert_never
 
 from backends.clock import Clock
+from backends.dynamodb.settings import DynamoSettings
 from backends.interface import Backend
-from backends.settings import DynamoSettings, MemorySettings, RedisSettings, StoreSettings
+from backends.memory.backend import MemoryBackend, MemorySettings
+from backends.redis.settings import RedisSettings
 
-__all__ = ["open_backend"]
+__all__ = ["DynamoSettings", "MemorySettings", "RedisSettings", "StoreSettings", "open_backend"]
+
+StoreSettings = MemorySettings | RedisSettings | DynamoSettings
+"""The settings of each store, in YAML under `store:` and `counters:`."""
 
 
 async def open_backend(settings: StoreSettings, clock: Clock) -> Backend:
     """Builds the adapter for `settings`. The store need not be reachable yet: see `Backend.ping`."""
     match settings:
         case MemorySettings():
-            from backends.memory.backend import MemoryBackend  # noqa: PLC0415 - loads only the chosen driver
-
             return MemoryBackend(settings, clock)
         case RedisSettings():
-            from backends.redis.backend import RedisBackend  # noqa: PLC0415 - see above
+            from backends.redis.backend import RedisBackend  # noqa: PLC0415 - loads only the chosen driver
 
             return RedisBackend(settings, clock)
         case DynamoSettings():

@@ -11,11 +11,10 @@ import uvloop
 from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
 
-from backends import open_backend
+from backends import DynamoSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
-from backends.settings import DynamoSettings
 from benchmarks.exchange import VALUE
 
 AT_ONCE = 64

@@ -1,10 +1,13 @@
-"""The memory store: window counters, directory records, and the backend of all three ports."""
+"""The memory store: its settings, window counters, directory records, and the backend of all three ports."""
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count, islice, takewhile
+from typing import Annotated
+
+from msgspec import Meta
 
 from backends.clock import Clock
 from backends.interface import (
@@ -17,7 +20,12 @@ from backends.interface import (
     StoreWarning,
 )
 from backends.memory.entries import MemoryEntryStore
-from backends.memory.settings import MemorySettings
+
+
+class MemorySettings(AdapterSettings, frozen=True, kw_only=True, tag="memory"):
+    """Settings of `kind: memory`, which serves one replica."""
+
+    max_bytes: Annotated[int, Meta(ge=1, le=2**50)] = 268_435_456
 
 
 class MemoryBackend:

@@ -3,8 +3,7 @@
 This package knows the gateway by its metrics alone.
 
 samples    scraped series, and the archive that stores them
-promql     PromQL expressions over the gateway's series
-query_api  response format of the query API of Prometheus
+query_api  the query API of Prometheus: selectors and response format
 epochs     the process that each scrape belongs to
 ledger     differences of counters, added up per tenant
 period     a period, read slice by slice

@@ -1,8 +1,21 @@
-"""Response format of the query API of Prometheus, as the command and the control plane decode it."""
+"""Query API of Prometheus: selectors of series, and the response format."""
 
+import json
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from msgspec import Struct, field
+
+
+def equal(labels: Iterable[tuple[str, str]]) -> list[str]:
+    """Returns matchers for exactly these labels. PromQL understands the escapes of JSON strings."""
+    return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in labels]
+
+
+def selector(matchers: Iterable[str]) -> str:
+    """Returns a selector. The brace has its own line, so that a comment in a matcher cannot swallow it."""
+    return "{" + ",".join(matchers) + "\n}"
+
 
 Point = tuple[float, str]
 """An instant in Unix seconds, and a value as text."""

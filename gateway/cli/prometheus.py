@@ -10,8 +10,7 @@ from urllib.request import Request
 
 import msgspec
 
-from gateway.billing.promql import equal, selector
-from gateway.billing.query_api import QueryError, QueryResponse, QueryResult
+from gateway.billing.query_api import QueryError, QueryResponse, QueryResult, equal, selector
 from gateway.billing.samples import COUNTERS, OUTCOME, TENANT, Labels, Series, TooManySamples
 from gateway.cli.calling import (
     CommandFailed,

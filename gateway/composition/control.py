@@ -7,21 +7,19 @@ from gateway.composition.credentials import issuer_of
 from gateway.composition.shared import Shared
 from gateway.config.callers import secrets_of
 from gateway.config.settings import ControlSettings, Settings
+from gateway.controlplane.about import CallerRoutes, HealthReport, HealthRoutes
 from gateway.controlplane.apps import AppRoutes, TableRoutes
-from gateway.controlplane.callers import CallerRoutes
 from gateway.controlplane.console import PublicHandler, read_files
 from gateway.controlplane.credentials import CredentialRoutes
 from gateway.controlplane.cursors import CursorCipher, cursor_key
 from gateway.controlplane.handler import ControlHandler
-from gateway.controlplane.health import HealthReport, HealthRoutes
 from gateway.controlplane.lists import ListRoutes
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.sign_in import SignIn, SignInIssuer, origin_of
 from gateway.controlplane.usage import UsageRoutes
 from gateway.directory.parts import DirectoryParts
 from gateway.http.service import Service
-from gateway.identity.callers import Callers, Rule, identify_by
-from gateway.identity.control_tokens import ControlTokens
+from gateway.identity.callers import Callers, ControlTokens, Rule, identify_by
 from gateway.identity.issuers import Issuers
 from gateway.identity.permissions import Identity, grant_of
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens

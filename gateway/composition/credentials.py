@@ -7,12 +7,10 @@ from gateway.composition.shared import Shared
 from gateway.config.settings import CredentialsListener, Settings, SignatureSettings
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
-from gateway.credentialsplane.address_rate import AddressRateLimiter
 from gateway.credentialsplane.container import Container
-from gateway.credentialsplane.exchange import Exchange
-from gateway.credentialsplane.handler import CredentialsHandler
+from gateway.credentialsplane.handler import AddressRateLimiter, CredentialsHandler
 from gateway.credentialsplane.web_identity import WebIdentity
-from gateway.credentialsplane.workloads import Workloads
+from gateway.credentialsplane.workloads import Exchange, Workloads
 from gateway.http.service import Service
 from gateway.observability import catalogue
 from gateway.replica.reload import Prepared

@@ -8,7 +8,8 @@ from gateway.directory.declared import DeclaredApps, declared_table_id
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord, TableRecord
 from gateway.domain.model import Environment
-from gateway.observability.directory import watch_directory
+from gateway.observability import catalogue
+from gateway.observability.metrics import ServiceMetrics
 from gateway.replica.reload import Prepared
 
 
@@ -26,12 +27,27 @@ class ConfiguredDirectory:
             fresh_ms=milliseconds(settings.directory.cache_ttl_seconds),
             stale_ms=milliseconds(settings.directory.stale_ttl_seconds),
         )
-        watch_directory(shared.metrics, self.parts)
+        self._expose(shared.metrics)
 
     def prepare(self, settings: Settings) -> Prepared:
         """Builds the declared apps, which may be many."""
         declared = declared_apps(settings)
         return Prepared(lambda: self.parts.directory.declare(declared), declared.release)
+
+    def _expose(self, metrics: ServiceMetrics) -> None:
+        """Exposes the counts of the cache, the feed, corrupt records and reclaiming."""
+        bindings, feed, reclaimer = self.parts.bindings, self.parts.feed, self.parts.reclaimer
+        metrics.watch(catalogue.CACHE_HITS, lambda: bindings.counts.hits)
+        metrics.watch(catalogue.CACHE_MISSES, lambda: bindings.counts.misses)
+        metrics.watch(catalogue.CACHE_STALE, lambda: bindings.counts.stale)
+        metrics.watch(catalogue.CACHE_WITHHELD, lambda: bindings.counts.withheld)
+        metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
+        metrics.watch(catalogue.FEED_SILENT, lambda: feed.silent_seconds)
+        metrics.watch(catalogue.FEED_GAPS, lambda: feed.gaps)
+        metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(self.parts.corrupt))
+        metrics.watch(catalogue.RECLAIM_PENDING, lambda: reclaimer.pending)
+        metrics.watch(catalogue.RECLAIM_SCANNED, lambda: reclaimer.scanned)
+        metrics.watch(catalogue.RECLAIM_DELETED, lambda: reclaimer.deleted)
 
 
 def declared_apps(settings: Settings) -> DeclaredApps:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from backends.settings import RedisSettings
+from backends import RedisSettings
 from gateway.config.contradictions import find_contradictions
 from gateway.config.decoding import decode
 from gateway.config.interpolation import MOST_BYTES, Outside, Read, interpolate, read_text

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from backends.settings import MemorySettings, StoreSettings
+from backends import MemorySettings, StoreSettings
 from gateway.domain.rules import (
     DEFAULT_ENV,
     AccessKeyId,

@@ -4,7 +4,7 @@ The console is a client of the control plane's calls. Its files hold no data, so
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
@@ -68,20 +68,6 @@ def _walk(folder: Traversable, path: str) -> Iterable[tuple[str, ConsoleFile]]:
             yield path + each.name, ConsoleFile(body, content_type, f'"{sha256(body).hexdigest()[:32]}"')
 
 
-def content_security_policy(origins: Sequence[str]) -> str:
-    """Builds the policy: scripts and styles of this origin only, requests also to the issuers' origins."""
-    return "; ".join((
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        " ".join(("connect-src 'self'", *origins)),
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    ))  # fmt: skip
-
-
 class PublicHandler:
     """Answers what needs no token, and leaves the rest to `otherwise`. `counted` is by action and outcome.
 
@@ -118,7 +104,7 @@ class PublicHandler:
         return self._guard(answered)
 
     def _guard(self, answer: Answer) -> Response:
-        policy = ("Content-Security-Policy", content_security_policy(self._sign_in.origins))
+        policy = ("Content-Security-Policy", self._sign_in.content_security_policy)
         return Response(answer.with_fields(policy, *_GUARDS))
 
     def _tell_issuers(self, request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""Sign-in issuers as browsers need them before anyone is signed in. Nothing here is secret."""
+"""Issuers through which people sign in to the console. None of it is secret: browsers need no token."""
 
 import re
 
@@ -13,7 +13,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class SignInIssuer(Struct, frozen=True):
-    """An issuer (OpenID Connect Discovery), and the client that the console is there."""
+    """An issuer (OpenID Connect Discovery), and the client id of the console there."""
 
     issuer: str
     client_id: str
@@ -26,11 +26,25 @@ class SignIn(Struct, frozen=True):
     issuers: tuple[SignInIssuer, ...] = ()
     origins: tuple[str, ...] = ()
 
+    @property
+    def content_security_policy(self) -> str:
+        """Allows scripts and styles of the own origin, and requests also to the issuers' origins."""
+        return "; ".join((
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            " ".join(("connect-src 'self'", *self.origins)),
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        ))  # fmt: skip
+
 
 def origin_of(issuer: str) -> str | None:
-    """Returns the origin of an issuer whose address a browser can open, the one that its policy may contain.
+    """Returns the origin of an issuer for the policy, or None if a browser must not open its address.
 
-    Codes and tokens cross no network in the clear: http is for issuers on this machine.
+    http is allowed only on this machine, so that codes and tokens cross no network in the clear.
     """
     match = _ISSUER.fullmatch(issuer)
     if match is None or (match["scheme"] == "http" and match["host"] not in _LOOPBACK):

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from gateway.billing.promql import equal, selector
-from gateway.billing.query_api import QueryResponse, QueryResult
+from gateway.billing.query_api import QueryResponse, QueryResult, equal, selector
 from gateway.billing.samples import OUTCOME
 from gateway.controlplane.errors import UsageUnavailable
 from gateway.observability.catalogue import (

@@ -5,8 +5,6 @@ web_identity  the form of STS: `AssumeRoleWithWebIdentity`
 parameters    parses the parameters of that form
 sts           renders the XML of STS
 container     the form of containers: a token in `Authorization`
-exchange      trades a workload's identity for session credentials
-workloads     resolves a token to a workload
-address_rate  limits requests per address
+workloads     resolves a token to a workload, and issues its session credentials
 errors        refusals, with the error codes of STS
 """

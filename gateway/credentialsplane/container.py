@@ -3,9 +3,9 @@
 import msgspec
 
 from gateway.credentialsplane.errors import InvalidIdentity
-from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.sts import instant
+from gateway.credentialsplane.workloads import Exchange
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import Refusal
 from gateway.domain.headers import Headers

@@ -5,11 +5,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.credentialsplane.address_rate import AddressRateLimiter
+from backends.clock import Clock
 from gateway.credentialsplane.errors import TooManyExchanges
 from gateway.credentialsplane.workloads import Workload
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import InternalError, MethodNotAllowed, NotFound, Refusal, ShuttingDown
+from gateway.domain.rules import WINDOW_MS
+from gateway.domain.windows import WindowedCounts
+from gateway.http.admission import client_of
 from gateway.http.messages import Request, Response
 from gateway.observability.audit import REFUSAL_LINES_PER_SECOND, AuditContext, audit_log
 from gateway.observability.logs import LogThrottle, report_exception
@@ -20,6 +23,8 @@ OTHER = "other"
 """Form of a request for an unknown path."""
 
 ISSUED = "issued"
+
+_MAX_ADDRESSES = 10_000
 
 
 class Form(Protocol):
@@ -42,6 +47,22 @@ def note_workload(audit: AuditContext, workload: Workload) -> Workload:
     audit.identify(workload.subject, workload.issuer)
     audit.note(environment=str(workload.environment), role=workload.role)
     return workload
+
+
+class AddressRateLimiter:
+    """Admits `limit` requests per client address and minute. A window opens at the first request."""
+
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self._limit = limit
+        self._counts = WindowedCounts(clock.monotonic_ms, window_ms=WINDOW_MS, max_keys=_MAX_ADDRESSES)
+
+    def admit(self, peer: str) -> int | None:
+        """Counts a request. Returns None if it is admitted, else the seconds until the window closes."""
+        address = client_of(peer)
+        if self._counts.count(address) >= self._limit:
+            return -(-self._counts.closes_in_ms(address) // 1000)
+        self._counts.add(address)
+        return None
 
 
 class CredentialsHandler:

@@ -3,9 +3,9 @@
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
 from gateway.credentialsplane.errors import NoSuchWorkload, WorkloadRefusal
-from gateway.credentialsplane.exchange import Exchange
 from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.parameters import parse_parameters
+from gateway.credentialsplane.workloads import Exchange
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES

@@ -1,4 +1,4 @@
-"""Resolves a token to a workload: a token of the configuration, or a JWT of a known issuer."""
+"""Resolves a token (configured, or a JWT of a known issuer) to a workload, and issues its credentials."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -8,16 +8,21 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import WorkloadPlace, WorkloadSettings
+from gateway.credentials.session import IssuedSession, Issuer
 from gateway.credentialsplane.errors import (
     ExpiredIdentity,
     InvalidIdentity,
+    InvalidParameter,
     IssuerUnavailable,
     NoSuchWorkload,
 )
 from gateway.domain.model import Environment
+from gateway.domain.rules import DEFAULT_SESSION_SECONDS
 from gateway.identity.issuer_keys import IssuerKeys, KeysUnavailable
 from gateway.identity.issuers import Issuers
 from gateway.identity.web_tokens import Claims, TrustedIssuer, WebTokens, decoded_part
+
+_SHORTEST_SECONDS = 900
 
 
 class Workload(Struct, frozen=True):
@@ -91,6 +96,40 @@ class Workloads:
         except (ValueError, IndexError, RecursionError):
             return False
         return stated.exp <= self._clock.wall_ms() / 1000
+
+
+class Exchange:
+    """Exchanges a workload's identity for session credentials. A reload replaces both parts together."""
+
+    def __init__(self, workloads: Workloads, issuer: Issuer) -> None:
+        self.workloads, self._issuer = workloads, issuer
+
+    def replace(self, workloads: Workloads, issuer: Issuer) -> None:
+        """Uses other workloads and another issuer from the next exchange on."""
+        self.workloads, self._issuer = workloads, issuer
+
+    def lifetime_seconds(self, requested: int | None) -> int:
+        """Returns the requested lifetime; the default is an hour, or the maximum if that is shorter.
+
+        The minimum is that of STS, 15 minutes, or the maximum if that is shorter. Raises InvalidParameter.
+        """
+        longest = self._issuer.max_ttl_seconds
+        if requested is None:
+            return min(DEFAULT_SESSION_SECONDS, longest)
+        shortest = min(_SHORTEST_SECONDS, longest)
+        if not shortest <= requested <= longest:
+            raise InvalidParameter("durationSeconds", f"Member must be from {shortest} to {longest}")
+        return requested
+
+    def issue(self, workload: Workload, ttl_seconds: int) -> IssuedSession:
+        """Issues credentials for the workload's app environment.
+
+        Raises NoSuchWorkload if its role is no longer approved.
+        """
+        sessions = self._issuer.sessions
+        if sessions is None or not self._issuer.roles.approves(workload.role):
+            raise NoSuchWorkload
+        return sessions.issue(workload.role, ttl_seconds, workload.environment)
 
 
 class _VerifiedSubject(Struct, frozen=True):

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
+from backends import StoreSettings
 from backends.clock import Clock
 from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
-from backends.settings import StoreSettings
 from gateway.config.settings import Settings
 from gateway.observability.stores import (
     ObservedEntryStore,

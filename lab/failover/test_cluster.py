@@ -6,11 +6,10 @@ from secrets import token_hex
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.interface import Entry, Keyspace
 from backends.paging import all_records
-from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support.purging import purge
 from tests.support.redis import Cluster

@@ -6,11 +6,10 @@ from secrets import token_hex
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry
-from backends.settings import RedisSettings
 from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST

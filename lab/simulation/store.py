@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from backends import MemorySettings
 from backends.interface import Entry, Keyspace
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from lab.simulation.records import StoreRecords
 
 

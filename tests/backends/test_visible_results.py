@@ -5,10 +5,10 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends import MemorySettings
 from backends.interface import Backend, Entry, Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.memory.entries import _cost
-from backends.settings import MemorySettings
 from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.domain.headers import Headers
 from gateway.domain.model import (

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from msgspec import Struct
 
-from backends.settings import StoreSettings
+from backends import StoreSettings
 from gateway.config.loading import load
 from gateway.config.problems import InvalidConfiguration
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.credentialsplane.address_rate import AddressRateLimiter
+from gateway.credentialsplane.handler import AddressRateLimiter
 from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured, fetch
 from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway

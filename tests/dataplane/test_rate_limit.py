@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from backends import MemorySettings
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Charge, Keyspace
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter
 from gateway.domain.errors import QuotaUnavailable, RateLimited
 from gateway.domain.model import Budget, Grant, TenantLabels

@@ -5,9 +5,9 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends import MemorySettings
 from backends.interface import Keyspace
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.domain.errors import RateLimited
 from gateway.domain.model import Budget, Grant, TenantLabels

@@ -5,11 +5,11 @@ import random
 from collections.abc import Callable, Sequence
 from enum import Enum
 
+from backends import MemorySettings
 from backends.errors import BackendUnavailable
 from backends.interface import Changes, Keyspace, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.paging import all_records
-from backends.settings import MemorySettings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord

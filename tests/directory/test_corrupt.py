@@ -2,10 +2,10 @@
 
 import pytest
 
+from backends import MemorySettings
 from backends.clock import SystemClock
 from backends.interface import Entry, Record
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.records import AppRecord, encode
 from gateway.domain.errors import AuthUnavailable

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from backends import MemorySettings
 from backends.clock import SystemClock
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.errors import AppExists
 from gateway.directory.parts import Defaults, directory_parts

@@ -1,7 +1,7 @@
 """Control tokens and their bearers."""
 
-from gateway.identity import control_tokens
-from gateway.identity.control_tokens import ControlTokens
+from gateway.identity import callers
+from gateway.identity.callers import ControlTokens
 from gateway.identity.permissions import Identity
 
 BEARERS = [(f"control-token-{number}", Identity(f"bearer-{number}", ())) for number in range(5)]
@@ -25,7 +25,7 @@ def test_every_token_is_compared_with_all_known_tokens(monkeypatch):
         compared.append(len(sent) == len(known) == 32)
         return sent == known
 
-    monkeypatch.setattr(control_tokens, "compare_digest", compare)
+    monkeypatch.setattr(callers, "compare_digest", compare)
     tokens = ControlTokens(BEARERS)
     for token in (b"", b"x" * 1000, *(token.encode() for token, _ in BEARERS)):
         compared.clear()

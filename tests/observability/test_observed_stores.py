@@ -2,10 +2,10 @@
 
 import pytest
 
+from backends import MemorySettings
 from backends.errors import BackendMisconfigured, BackendUnavailable, StoreFull
 from backends.interface import Entry, Keyspace
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
     ObservedEntryStore,

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from backends import open_backend
+from backends import MemorySettings, open_backend
 from backends.interface import Backend
-from backends.settings import MemorySettings
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
     ObservedEntryStore,

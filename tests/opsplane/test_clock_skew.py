@@ -2,9 +2,8 @@
 
 import pytest
 
-from backends import open_backend
+from backends import DynamoSettings, RedisSettings, open_backend
 from backends.clock import SystemClock
-from backends.settings import DynamoSettings, RedisSettings
 from tests.backends.dynamodb.conformance import new_table
 from tests.support.dynamodb import ENVIRONMENT, Ministack
 from tests.support.gateway import run_gateway

@@ -2,9 +2,8 @@
 
 import pytest
 
-from backends import open_backend
+from backends import MemorySettings, open_backend
 from backends.errors import BackendMisconfigured
-from backends.settings import MemorySettings
 from gateway.opsplane.health import Health, Status
 from tests.support.gateway import Gateway, run_gateway
 from tests.support.stores import Faults, FaultyBackend

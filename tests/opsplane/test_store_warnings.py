@@ -2,10 +2,9 @@
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.interface import StoreWarning
-from backends.settings import RedisSettings
 from tests.support.gateway import run_gateway
 from tests.support.redis import RedisServer, Sentinels
 from tests.support.redis.deadlines import deadlines_of

@@ -5,11 +5,10 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from backends import open_backend
+from backends import DynamoSettings, MemorySettings, RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
 from backends.interface import Entry
-from backends.settings import DynamoSettings, MemorySettings, RedisSettings
 from tests.replica.watched import watching
 from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of

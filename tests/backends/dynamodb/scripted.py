@@ -3,10 +3,9 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from backends import open_backend
+from backends import DynamoSettings, open_backend
 from backends.clock import Clock, SystemClock
 from backends.interface import Backend, Entry, Keyspace
-from backends.settings import DynamoSettings
 from tests.backends.dynamodb.conformance import on_the_time_of, opened_dynamodb
 from tests.support.dynamodb import REGION, ScriptedEndpoint
 from tests.support.dynamodb.answers import Answer, answer

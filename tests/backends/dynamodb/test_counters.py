@@ -235,7 +235,7 @@ import asyncio, json, sys
 from backends import open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
-from backends.settings import DynamoSettings
+from backends import DynamoSettings
 
 async def main(endpoint_url, table):
     store = await open_backend(

@@ -9,10 +9,9 @@ from random import Random
 
 import pytest
 
-from backends import open_backend
+from backends import DynamoSettings, open_backend
 from backends.dynamodb.store_time import StoreTime
 from backends.errors import BackendUnavailable
-from backends.settings import DynamoSettings
 from tests.backends.dynamodb.conformance import suited_to_engines
 from tests.backends.dynamodb.scripted import KEY, TABLE_NAME, prepared_endpoint
 from tests.support.clock import YEAR_2100_MS, FakeClock

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from backends import open_backend
+from backends import MemorySettings, open_backend
 from backends.memory.backend import MemoryBackend
-from backends.settings import MemorySettings
 from tests.backends.conformance import StoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.clock import FakeClock

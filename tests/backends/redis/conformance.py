@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import ClassVar
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.interface import Backend
 from backends.redis.wire.commands import pack
-from backends.settings import RedisSettings
 from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.redis import RedisServer

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends import RedisSettings
 from backends.clock import SystemClock
 from backends.errors import CorruptEntry
 from backends.interface import Entry, Keyspace
 from backends.redis.backend import RedisBackend
-from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.backends.test_visible_results import ACTS, check
 from tests.support.clock import FakeClock

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
 from backends.interface import Charge, Entry, Keyspace, PurgeStep, Record
@@ -18,7 +18,6 @@ from backends.redis.wire.resp import (
     NotResp,
     ReplyReader,
 )
-from backends.settings import RedisSettings
 from tests.support.outcomes import outcomes, reasons
 from tests.support.ports import HOST
 from tests.support.redis.scripted import ScriptedRedis

@@ -5,11 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry, Keyspace
-from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST, free_port
 from tests.support.redis.resp import CommandBuffer

@@ -5,12 +5,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
 from backends.interface import Entry, Keyspace
 from backends.redis.topology import one_master
-from backends.settings import RedisSettings
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
 from tests.support.redis.resp import encode

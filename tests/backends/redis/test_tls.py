@@ -11,13 +11,12 @@ import pytest
 import trustme
 from msgspec.structs import replace
 
-from backends import open_backend
+from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Entry, StoreWarning
 from backends.redis.settings import SentinelSettings
 from backends.redis.topology import server
-from backends.settings import RedisSettings
 from tests.backends.redis.conformance import opened_redis
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
