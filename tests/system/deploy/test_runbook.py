@@ -48,10 +48,10 @@ def test_links_lead_to_sections_and_files():
             assert (RUNBOOK.parent / target.partition("#")[0]).exists(), target
 
 
-def test_every_code_of_ours_is_in_the_table_of_the_first_minute():
-    table = SECTIONS["The first minute"]
+def test_every_code_of_ours_is_in_the_list_of_the_first_minute():
+    listed = SECTIONS["The first minute"]
     ours = {kind.code for kind in all_refusals() if kind.status >= 500}
-    assert {code for code in ours if f"`{code}`" not in table} == set()
+    assert {code for code in ours if f"`{code}`" not in listed} == set()
 
 
 def test_messages_and_reasons_are_those_of_the_log():
@@ -61,8 +61,8 @@ def test_messages_and_reasons_are_those_of_the_log():
     )
     text = RUNBOOK.read_text()
     asked = re.findall(r'\.message == "([^"]+)"', text)
-    cells = re.findall(r"^\| (`.+?`.*?) \|", SECTIONS["Reasons in the log"], re.MULTILINE)
-    named = [name for cell in cells for name in re.findall(r"`(?:… )?([^`(]*?) ?(?:\(([A-Z]+)\))?`", cell)]
+    items = re.findall(r"^- (`.+?`.*?): ", SECTIONS["Reasons in the log"], re.MULTILINE)
+    named = [name for item in items for name in re.findall(r"`(?:… )?([^`(]*?) ?(?:\(([A-Z]+)\))?`", item)]
     assert asked
     assert named
     for phrase in [*asked, *(part for parts in named for part in parts if part)]:
