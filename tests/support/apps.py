@@ -83,6 +83,10 @@ CHANGES = {
 """Method, path behind the app's, body; and the status of the next call but one."""
 
 
+_AT_ONCE = 4
+"""Simultaneous requests: a slow store delays the changes, instead of a queue in which calls time out."""
+
+
 async def change_in_turn(
     here: Gateway, there: Gateway, apps: Sequence[ManagedApp], *, per_second: float
 ) -> list[str]:
@@ -91,22 +95,25 @@ async def change_in_turn(
     Where the store was so slow that the feed of `there` has had fewer than two answers since a change, of
     which one may be to a question from before it, the change has until the second.
     """
-    feed = _Feed(there)
+    feed, room = _Feed(there), asyncio.Semaphore(_AT_ONCE)
     async with HeldUp() as held_up:
         changing = []
         for app, kind in zip(apps, itertools.cycle(CHANGES), strict=False):
-            changing.append(asyncio.create_task(_change(here, feed, app, kind, held_up)))
+            changing.append(asyncio.create_task(_change(here, feed, app, kind, held_up, room=room)))
             await asyncio.sleep(1 / per_second)
         return [late for late in await asyncio.gather(*changing) if late is not None]
 
 
-async def _change(here: Gateway, feed: "_Feed", app: ManagedApp, kind: str, held_up: HeldUp) -> str | None:
+async def _change(
+    here: Gateway, feed: "_Feed", app: ManagedApp, kind: str, held_up: HeldUp, *, room: asyncio.Semaphore
+) -> str | None:
     there = feed.gateway
     method, path, body, refused = CHANGES[kind]
-    known = await there.get("k", token=app.token)
-    assert known.status == 200, known.body
-    changed = await here.manage(method, app.path + path, body)
-    assert changed.status in (200, 204), changed.body
+    async with room:
+        known = await there.get("k", token=app.token)
+        assert known.status == 200, known.body
+        changed = await here.manage(method, app.path + path, body)
+        assert changed.status in (200, 204), changed.body
     held_before, answers_before = held_up.total, await feed.answers()
     await asyncio.sleep(IN_FORCE_SECONDS)
     await asyncio.sleep(held_up.total - held_before)
@@ -116,7 +123,8 @@ async def _change(here: Gateway, feed: "_Feed", app: ManagedApp, kind: str, held
         return await feed.answers() >= answers_before + 2
 
     await eventually(was_answered_twice)
-    status = (await there.get("k", token=app.token)).status
+    async with room:
+        status = (await there.get("k", token=app.token)).status
     return None if status == refused else f"{kind}: {status}"
 
 
