@@ -5,8 +5,8 @@ from typing import Any
 
 from backends.clock import SystemClock
 from gateway.app import App
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Operation
+from gateway.domain.call import Call, Headers
+from gateway.domain.model import Operation
 from gateway.http.connection import Connection
 from gateway.http.messages import Handler
 from gateway.http.service import Service

@@ -30,7 +30,8 @@ from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
-from gateway.domain.model import Call, Operation, Put, ResponseNotes
+from gateway.domain.call import Call
+from gateway.domain.model import Operation, Put, ResponseNotes
 from gateway.domain.rules import Limits
 from gateway.http.messages import Handler, Request, Response
 

@@ -37,7 +37,7 @@ class CredentialsPlane:
             },
             AddressRateLimiter(listener.requests_per_minute_per_address, clock),
         )
-        self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.is_draining)
+        self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.begun.is_set)
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)
 
     def prepare(self, settings: Settings) -> Prepared:

@@ -41,7 +41,7 @@ class DataPlane:
             idle_ms=milliseconds(settings.metering.idle_seconds),
             first_sample_ms=milliseconds(settings.metering.first_sample_seconds),
             now_ms=clock.monotonic_ms,
-            is_draining=shared.drain.is_draining,
+            is_draining=shared.drain.begun.is_set,
         )
         self.pipeline = Pipeline(
             signature=caller_policy(settings, clock),
@@ -63,7 +63,7 @@ class DataPlane:
             trace_handler(self.handler.handle, shared.traces),
             shared.edge,
             clock,
-            is_draining=shared.drain.is_draining,
+            is_draining=shared.drain.begun.is_set,
             count_refusal=self.handler.count_refusal,
         )
         metrics = shared.metrics

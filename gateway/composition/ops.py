@@ -14,10 +14,10 @@ class OpsPlane:
 
     def __init__(self, shared: Shared, usage: Usage) -> None:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
-        self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.is_draining)
+        self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.begun.is_set)
         self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
         self.service = Service(self.handler.handle, shared.edge, shared.clock)
-        metrics.watch(catalogue.DRAINING, drain.is_draining)
+        metrics.watch(catalogue.DRAINING, drain.begun.is_set)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
         metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)
         metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)

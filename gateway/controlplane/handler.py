@@ -14,7 +14,7 @@ from gateway.controlplane.routing import ControlCall, Router, Routes
 from gateway.directory.corrupt import CorruptRecord
 from gateway.directory.errors import ChangeUnknown
 from gateway.domain.answers import NOT_STORED, Answer, refuse
-from gateway.domain.bearer import bearer_token
+from gateway.domain.call import Headers
 from gateway.domain.errors import (
     AuthUnavailable,
     InternalError,
@@ -23,7 +23,6 @@ from gateway.domain.errors import (
     Refusal,
     ShuttingDown,
 )
-from gateway.domain.headers import Headers
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
@@ -123,7 +122,7 @@ class ControlHandler:
 
     async def _authenticate(self, headers: Headers) -> Identity:
         """Returns the identity of the bearer. Raises MissingToken, InvalidToken and KeysUnavailable."""
-        token = bearer_token(headers, b"authorization", "Authorization", "a control token")
+        token = headers.bearer_token(b"authorization", "Authorization", "a control token")
         if token is None:
             raise MissingToken("Authorization: missing, send Bearer and a control token")
         caller = await self._callers.identify(token)

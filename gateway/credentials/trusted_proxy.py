@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from gateway.credentials.keyring import role_of
 from gateway.credentials.networks import Networks
+from gateway.domain.call import Headers
 from gateway.domain.errors import IncompleteSignature
-from gateway.domain.headers import Headers
 from gateway.domain.model import Caller
 
 

@@ -7,8 +7,8 @@ from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.sts import instant
 from gateway.credentialsplane.workloads import Exchange
 from gateway.domain.answers import Answer, refuse
+from gateway.domain.call import Headers
 from gateway.domain.errors import Refusal
-from gateway.domain.headers import Headers
 from gateway.http.messages import Request
 from gateway.observability.audit import AuditContext
 

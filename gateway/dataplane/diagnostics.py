@@ -12,7 +12,8 @@ from difflib import get_close_matches
 import msgspec
 from msgspec import Raw
 
-from gateway.domain.model import Call, Operation
+from gateway.domain.call import Call
+from gateway.domain.model import Operation
 from gateway.domain.rules import Limits
 from gateway.sigv4 import Claim
 

@@ -13,9 +13,9 @@ from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import Entry, EntryStore
 from gateway.domain.answers import Answer
+from gateway.domain.call import Call
 from gateway.domain.errors import StorageUnavailable
 from gateway.domain.model import (
-    Call,
     Delete,
     Deleted,
     Found,

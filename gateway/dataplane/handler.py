@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from time import perf_counter
+from typing import cast
 
 from gateway.config.settings import EdgeSettings
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.diagnostics import explain_path
 from gateway.dataplane.pipeline import Pipeline
 from gateway.domain.answers import refuse
+from gateway.domain.call import Call
 from gateway.domain.errors import (
     BadRequest,
     InternalError,
@@ -18,8 +21,8 @@ from gateway.domain.errors import (
     Refusal,
     ShuttingDown,
 )
-from gateway.domain.model import Call, Caller, Operation, TenantLabels
-from gateway.http.body import BodySlots, arrived_body, read_body
+from gateway.domain.model import Caller, Operation, TenantLabels
+from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
 from gateway.observability.catalogue import REQUESTS_IN_FLIGHT
 from gateway.observability.logs import report_exception
@@ -30,14 +33,29 @@ log = logging.getLogger("kvs.access")
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
+class CallsInFlight(set[asyncio.Task[None]]):
+    """The tasks that serve a call now."""
+
+    _on_idle: Callable[[], None] | None = None
+
+    def watch(self, on_idle: Callable[[], None]) -> None:
+        """Calls `on_idle` from now on whenever the last call in flight has ended."""
+        self._on_idle = on_idle
+
+    def discard(self, task: object) -> None:
+        super().discard(cast("asyncio.Task[None]", task))
+        if self._on_idle is not None and not self:
+            self._on_idle()
+
+
 class DataHandler:
-    """Serves calls. `in_flight` are the tasks that serve one now; `bodies` are slots for arriving bodies."""
+    """Serves calls. `bodies` are slots for arriving bodies."""
 
     def __init__(
         self,
         *,
         pipeline: Pipeline,
-        in_flight: set[asyncio.Task[None]],
+        in_flight: CallsInFlight,
         metrics: ServiceMetrics,
         settings: EdgeSettings,
         body_bytes: int,
@@ -67,7 +85,7 @@ class DataHandler:
         try:
             operation_asked = self._route(request, operation)
             if request.body.is_eof():
-                body = arrived_body(request, self._body_bytes)
+                body = request.arrived_body(self._body_bytes)
             else:
                 body = await self._read_body(request)
             call = Call(operation_asked, request.target, request.headers, body, request.peer)

@@ -20,9 +20,9 @@ from gateway.dataplane.diagnostics import (
     explain_type,
     name_of,
 )
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import InvalidContentType, InvalidJson, InvalidKey, InvalidTtl, InvalidValue
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Delete, Get, Operation, Put, ResponseNotes, TableOperation
+from gateway.domain.model import Delete, Get, Operation, Put, ResponseNotes, TableOperation
 from gateway.domain.rules import Limits
 
 _CONTENT_TYPE = b"application/json"

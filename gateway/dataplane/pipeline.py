@@ -11,8 +11,9 @@ from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
 from gateway.domain.answers import Answer, add_notes, refuse, render
+from gateway.domain.call import Call
 from gateway.domain.errors import InternalError, Refusal, ShuttingDown
-from gateway.domain.model import Call, Caller, ResponseNotes, TenantLabels, UsageOutcome
+from gateway.domain.model import Caller, ResponseNotes, TenantLabels, UsageOutcome
 from gateway.domain.rules import Limits
 from gateway.observability.logs import report_exception
 

@@ -6,8 +6,9 @@ Otherwise both are used unwrapped, so that no request pays even for a branch.
 from gateway.dataplane.execution import MeteredCall, OpenMeter
 from gateway.dataplane.handler import ROUTES
 from gateway.domain.answers import refuse
+from gateway.domain.call import Call
 from gateway.domain.errors import InternalError
-from gateway.domain.model import Call, Grant
+from gateway.domain.model import Grant
 from gateway.http.messages import Handler, Request, Response
 from gateway.observability.tracing.opening import Traces
 

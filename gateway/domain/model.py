@@ -1,11 +1,10 @@
-"""Values (D71) that travel through the data plane: Call, Caller, Binding, Grant, table operation, Outcome."""
+"""Values (D71) that travel through the data plane: Caller, Binding, Grant, table operation, Outcome."""
 
 from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
 from backends.interface import Keyspace
-from gateway.domain.headers import Headers
 
 
 class Operation(StrEnum):
@@ -29,16 +28,6 @@ class UsageOutcome(IntEnum):
     def label(self) -> str:
         """Value of the label `outcome` of the metrics."""
         return self.name.lower()
-
-
-class Call(Struct, frozen=True, gc=False):
-    """One received request: `target` and `body` are the bytes on the wire."""
-
-    operation: Operation
-    target: bytes
-    headers: Headers
-    body: bytes
-    peer: str
 
 
 class Environment(Struct, frozen=True, order=True, cache_hash=True, gc=False):

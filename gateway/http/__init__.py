@@ -2,7 +2,7 @@
 
 messages      requests and responses as values, and a response on the wire
 receiving     the receiving side of a connection: bytes to messages, by aiohttp's parser
-body          reads a request's body, bounded in size and time
+body          reads bodies that are still on their way, bounded in size, time and number
 connection    one client: requests in, responses out
 sending       the sending side of a connection, and its end
 deadline      the one timer of a connection

@@ -1,31 +1,14 @@
-"""A request's body, read within its bounds."""
+"""Reads bodies that are still on their way, within bounds of size, time and number."""
 
 import asyncio
 
 from aiohttp import StreamReader
-from aiohttp.streams import EMPTY_PAYLOAD
 
 from gateway.domain.errors import BadRequest, BodyTooLarge, RequestTimeout
-from gateway.http.messages import Request
+from gateway.http.messages import BROKEN_BODY, Request
 from gateway.http.receiving import BrokenBody
 
 _MAX_PIECES = 64
-_BROKEN = "body: malformed framing, or it ended before its declared length"
-
-
-def arrived_body(request: Request, max_bytes: int) -> bytes:
-    """Returns a body that has arrived whole. Raises BadRequest or BodyTooLarge."""
-    stream = request.body
-    if stream is EMPTY_PAYLOAD:
-        _check_declared_length(request, max_bytes)  # the parser takes the largest possible length for no body
-        return b""
-    try:
-        body = stream.read_nowait()
-    except BrokenBody:
-        raise BadRequest(_BROKEN) from None
-    if len(body) > max_bytes:
-        raise BodyTooLarge(f"{len(body)} bytes", max_bytes)
-    return body
 
 
 class BodySlots:
@@ -64,8 +47,8 @@ async def read_body(request: Request, max_bytes: int, max_seconds: float, slots:
     Raises BadRequest, BodyTooLarge or RequestTimeout.
     """
     if request.body.is_eof():
-        return arrived_body(request, max_bytes)
-    _check_declared_length(request, max_bytes)
+        return request.arrived_body(max_bytes)
+    request.check_declared_length(max_bytes)
     if request.awaits_invitation:
         request.invite()
     try:
@@ -78,13 +61,7 @@ async def read_body(request: Request, max_bytes: int, max_seconds: float, slots:
     except TimeoutError:
         raise RequestTimeout(f"the body did not arrive in time, at most {max_seconds:g} s") from None
     except BrokenBody:
-        raise BadRequest(_BROKEN) from None
-
-
-def _check_declared_length(request: Request, max_bytes: int) -> None:
-    declared = request.headers.get(b"content-length")
-    if declared is not None and int(declared) > max_bytes:
-        raise BodyTooLarge(f"{int(declared)} bytes", max_bytes)
+        raise BadRequest(BROKEN_BODY) from None
 
 
 async def _read_pieces(stream: StreamReader, max_bytes: int) -> bytes:

@@ -10,17 +10,20 @@ from random import getrandbits
 
 from aiohttp import StreamReader
 from aiohttp.http import HttpVersion10, HttpVersion11, RawRequestMessage
+from aiohttp.streams import EMPTY_PAYLOAD
 from msgspec import Struct
 
 from gateway.domain.answers import Answer, refuse
-from gateway.domain.errors import Refusal
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
+from gateway.domain.errors import BadRequest, BodyTooLarge, Refusal
+from gateway.http.receiving import BrokenBody
 
 _WITHOUT_CONTENT = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Statuses without Content-Length: 0 would be the length of the resource (RFC 9110, section 8.6)."""
 
 _REQUEST_ID = b"x-request-id"
 _LARGE_BYTES = 262_144
+BROKEN_BODY = "body: malformed framing, or it ended before its declared length"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
@@ -77,6 +80,25 @@ class Request:
             and expectation.lower() == b"100-continue"
             and self.version == HttpVersion11
         )
+
+    def arrived_body(self, max_bytes: int) -> bytes:
+        """Returns a body that has arrived whole. Raises BadRequest or BodyTooLarge."""
+        if self.body is EMPTY_PAYLOAD:
+            self.check_declared_length(max_bytes)  # the parser takes the largest possible length for no body
+            return b""
+        try:
+            body = self.body.read_nowait()
+        except BrokenBody:
+            raise BadRequest(BROKEN_BODY) from None
+        if len(body) > max_bytes:
+            raise BodyTooLarge(f"{len(body)} bytes", max_bytes)
+        return body
+
+    def check_declared_length(self, max_bytes: int) -> None:
+        """Raises BodyTooLarge for a declared length that is too large."""
+        declared = self.headers.get(b"content-length")
+        if declared is not None and int(declared) > max_bytes:
+            raise BodyTooLarge(f"{int(declared)} bytes", max_bytes)
 
 
 class Response(Struct, frozen=True, gc=False):

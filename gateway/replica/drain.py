@@ -29,9 +29,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from gateway.config.settings import ShutdownSettings
+from gateway.dataplane.handler import CallsInFlight
 
 log = logging.getLogger("kvs.lifecycle")
 
@@ -41,19 +42,6 @@ WasRead = Callable[[], None]
 
 StopListening = Callable[[float], Awaitable[None]]
 """Closes a listener to new connections before this time of the event loop."""
-
-
-class CallsInFlight(set[Task]):
-    """The tasks that serve a call. Calls `on_idle` when the last one is discarded."""
-
-    def __init__(self, on_idle: Callable[[], None]) -> None:
-        super().__init__()
-        self._on_idle = on_idle
-
-    def discard(self, task: object) -> None:
-        super().discard(cast(Task, task))
-        if not self:
-            self._on_idle()
 
 
 class LastScrapes(asyncio.Event):
@@ -91,7 +79,8 @@ class Drain:
         self._now_ms = now_ms
         self._first_scrape_by_ms = now_ms() + first_scrape_ms
         self._was_scraped = False
-        self._is_draining = False
+        self.begun = asyncio.Event()
+        """Set for good when a drain begins."""
         self._is_closed = False
         self._was_called = False
         """A call has ended while draining."""
@@ -100,16 +89,12 @@ class Drain:
         """Connections that have scraped the tenant series, with the addresses of their peers."""
         self._wanted: dict[Task, str] = {}
         self._scraped = LastScrapes(self._wanted)
-        self.calls = CallsInFlight(self._note_idle)
-
-    def is_draining(self) -> bool:
-        """Returns whether a drain has begun. It ends only with the process."""
-        return self._is_draining
+        self.calls = CallsInFlight()
 
     def begin_scrape(self, peer: str, connection: Task) -> WasRead | None:
         """Notes that a scrape begins. If it may be the last, returns a function to call once it was read."""
         self._was_scraped = True
-        if self._is_draining:
+        if self.begun.is_set():
             # The callback belongs to the `LastScrapes` of this moment. When a call ends while the scrape is
             # being read, that object is replaced, so the scrape, which lacks the call, counts for nothing.
             # A known connection must not be closed while calls may come: its server would return on a new
@@ -147,7 +132,8 @@ class Drain:
     def begin(self) -> None:
         """Begins the drain."""
         log.info("draining")
-        self._is_draining = True
+        self.begun.set()
+        self.calls.watch(self._note_idle)
         self._wanted = self._scrapers.copy()
         self._await_new_scrapes()
 
@@ -158,9 +144,8 @@ class Drain:
 
     def _note_idle(self) -> None:
         """Restarts the wait: only a scrape that begins now contains the call that has ended."""
-        if self._is_draining:
-            self._was_called = True
-            self._await_new_scrapes()
+        self._was_called = True
+        self._await_new_scrapes()
 
     def _await_new_scrapes(self) -> None:
         outdated, self._scraped = self._scraped, LastScrapes(self._wanted)

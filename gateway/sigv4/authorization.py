@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from gateway.domain.call import Headers
 from gateway.domain.errors import IncompleteSignature
-from gateway.domain.headers import Headers
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 AMZ = b"x-amz-"

@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
+from gateway.domain.call import Headers
 from gateway.domain.errors import (
     IncompleteSignature,
     InvalidHost,
@@ -19,7 +20,6 @@ from gateway.domain.errors import (
     MissingSignature,
     SignatureExpired,
 )
-from gateway.domain.headers import Headers
 from gateway.sigv4.authorization import (
     ALGORITHM,
     AMZ,

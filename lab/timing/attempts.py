@@ -11,9 +11,9 @@ from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
 from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.directory.tokens import PREFIX, _checksum, new_token
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import Refusal
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Caller, Operation
+from gateway.domain.model import Caller, Operation
 from gateway.sigv4 import SignatureRules
 from lab.timing.comparison import Attempt, Pair
 from tests.directory.region import Region, Replica

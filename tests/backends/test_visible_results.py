@@ -10,9 +10,8 @@ from backends.interface import Backend, Entry, Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.memory.entries import _cost
 from gateway.dataplane.execution import Executor, MeteredCall
-from gateway.domain.headers import Headers
+from gateway.domain.call import Call, Headers
 from gateway.domain.model import (
-    Call,
     Delete,
     Deleted,
     Found,

@@ -4,7 +4,7 @@ import logging
 
 from gateway.credentials.keyring import AccessKey
 from gateway.credentials.session import SessionCredentials
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.domain.model import Caller
 from gateway.observability.logs import JsonFormatter
 from gateway.sigv4 import SignatureRules, examine

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.credentials.networks import Networks
 from gateway.credentials.trusted_proxy import TrustedProxy
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from tests.sigv4.wire import Wire, assert_refused, signed
 from tests.support.config import ROLE, TABLE_TOKEN
 from tests.support.gateway import run_gateway

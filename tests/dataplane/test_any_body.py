@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.domain.model import Get, Operation, Put
 from tests.fuzz.oracle import assert_agreement, judge, refusal_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from gateway.dataplane.parsing import parse
 from gateway.domain.answers import Answer, add_notes, refuse
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import Refusal
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Operation, Put, ResponseNotes, TableOperation
+from gateway.domain.model import Operation, Put, ResponseNotes, TableOperation
 from gateway.domain.rules import Limits
 
 JSON_HEADERS = Headers([(b"content-type", b"application/json")])

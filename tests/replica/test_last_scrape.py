@@ -83,7 +83,7 @@ async def test_calls_in_flight_are_waited_for_though_nobody_scrapes(gateway):
     call = asyncio.create_task(gateway.get("k"))
     await until(lambda: gateway.faults.count("charge") == 1)
     drain = asyncio.create_task(ended(gateway))
-    await until(gateway.app.drain.is_draining)
+    await until(gateway.app.drain.begun.is_set)
     gateway.faults.gate.set()
     assert (await call).status == 200
     await drain

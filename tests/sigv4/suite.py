@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
 FOLDER = Path(__file__).parent / "vectors" / "sigv4-2015"

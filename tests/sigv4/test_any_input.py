@@ -9,9 +9,9 @@ from gateway.credentials.networks import NOWHERE
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.policies.caller import SignaturePolicy
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import Refusal
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Caller, Operation
+from gateway.domain.model import Caller, Operation
 from gateway.sigv4 import SignatureRules
 from tests.sigv4.wire import signed
 from tests.support.clock import FakeClock

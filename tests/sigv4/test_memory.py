@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
+from gateway.domain.call import Headers
 from gateway.domain.errors import SignatureRefusal
-from gateway.domain.headers import Headers
 from gateway.sigv4 import SignatureRules, examine
 from tests.support.signing import REGION
 

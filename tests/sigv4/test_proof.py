@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.domain.call import Headers
 from gateway.domain.errors import SignatureMismatch
-from gateway.domain.headers import Headers
 from gateway.sigv4 import Claim, SigningKeys, examine
 from tests.sigv4.suite import NOW_SECONDS, RULES, SECRET, read_case
 from tests.sigv4.wire import assert_refused, signed

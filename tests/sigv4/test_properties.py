@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gateway.credentials.keyring import AccessKey, Keyring
+from gateway.domain.call import Headers
 from gateway.domain.errors import SignatureMismatch, SignatureRefusal
-from gateway.domain.headers import Headers
 from gateway.domain.model import Caller
 from gateway.sigv4 import SignatureRules, SigningKeys, examine
 from tests.support.signing import REGION, Signer

@@ -5,8 +5,8 @@ from urllib.parse import quote_from_bytes
 
 import pytest
 
+from gateway.domain.call import Headers
 from gateway.domain.errors import IncompleteSignature, SignatureMismatch
-from gateway.domain.headers import Headers
 from gateway.sigv4.authorization import parse_signed_headers
 from gateway.sigv4.signing import canonical_request
 from tests.sigv4.suite import CASES, NAMES, NOT_HTTP, Case, read_case, read_sent

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from gateway.dataplane.diagnostics import explain_token
-from gateway.domain.bearer import bearer_token
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import (
     BindingInactive,
     CallerNotApproved,
@@ -11,8 +11,7 @@ from gateway.domain.errors import (
     MissingToken,
     UnsupportedAppType,
 )
-from gateway.domain.headers import Headers
-from gateway.domain.model import Binding, Call, Caller, Grant
+from gateway.domain.model import Binding, Caller, Grant
 from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 
 TOKEN_HEADER = b"x-kvs-authorization"
@@ -49,7 +48,7 @@ class TableTokenPolicy:
 
     def _token(self, headers: Headers) -> bytes:
         for name in self._headers:
-            token = bearer_token(headers, name, "X-KVS-Authorization", "the table token")
+            token = headers.bearer_token(name, "X-KVS-Authorization", "the table token")
             if token == b"":
                 raise InvalidToken("the token is empty: set the variable that holds it")
             if token is not None:

@@ -9,8 +9,9 @@ from gateway.credentials.keyring import ApprovedRoles, Keyring
 from gateway.credentials.networks import NOWHERE, Networks
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.diagnostics import explain_mismatch
+from gateway.domain.call import Call
 from gateway.domain.errors import CallerNotApproved, SignatureMismatch
-from gateway.domain.model import Call, Caller
+from gateway.domain.model import Caller
 from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gateway.config.settings import TracingSettings
 from gateway.domain.answers import Answer
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.domain.model import Operation, TenantLabels
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import StoreObserver

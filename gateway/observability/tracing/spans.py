@@ -24,7 +24,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from backends.errors import BackendError
 from gateway.config.settings import TracingSettings
 from gateway.domain.answers import Answer
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.domain.model import Operation, TenantLabels
 from gateway.observability import logs
 from gateway.observability.catalogue import SPANS_LOST

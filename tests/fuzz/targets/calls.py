@@ -13,6 +13,7 @@ from gateway.dataplane.policies.binding import TableTokenPolicy
 from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.directory.errors import ControlRefusal
 from gateway.directory.tokens import is_well_formed
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import (
     ExpiredCredentials,
     InvalidCredentials,
@@ -21,8 +22,7 @@ from gateway.domain.errors import (
     MissingToken,
     SignatureRefusal,
 )
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Caller, Operation
+from gateway.domain.model import Caller, Operation
 from gateway.domain.rules import CallsPerMinute, TableName
 from gateway.identity.permissions import Identity, grant_of
 from gateway.sigv4 import SignatureRules

@@ -10,7 +10,7 @@ from gateway.credentialsplane.container import token_in
 from gateway.credentialsplane.errors import InvalidIdentity, InvalidParameter, UnknownAction, WorkloadRefusal
 from gateway.credentialsplane.parameters import parse_parameters
 from gateway.credentialsplane.workloads import Workload
-from gateway.domain.headers import Headers
+from gateway.domain.call import Headers
 from gateway.domain.model import Environment
 from tests.support.config import ROLE
 

@@ -22,9 +22,9 @@ from backends.redis.wire.url import Address
 from gateway.dataplane.execution import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
 from gateway.domain.answers import render
+from gateway.domain.call import Call, Headers
 from gateway.domain.errors import StorageUnavailable
-from gateway.domain.headers import Headers
-from gateway.domain.model import Call, Get, Grant, Operation, TenantLabels
+from gateway.domain.model import Get, Grant, Operation, TenantLabels
 from gateway.observability.usage import Usage
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock

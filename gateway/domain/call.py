@@ -1,12 +1,17 @@
-"""Header fields of a call as bytes, looked up by lower-case name."""
+"""A call as it was received, and its header fields."""
 
 from collections.abc import Collection
+
+from msgspec import Struct
+
+from gateway.domain.errors import InvalidToken
+from gateway.domain.model import Operation
 
 _NONE: frozenset[bytes] = frozenset()
 
 
 class Headers(dict[bytes, bytes]):
-    """Values by lower-case name, without surrounding white space.
+    """Values as bytes by lower-case name, without surrounding white space.
 
     Values of a repeated field are joined by commas, the form that signatures cover; `repeated` names such
     fields. `dropped` names fields that were sent but are not accepted from their sender.
@@ -27,6 +32,21 @@ class Headers(dict[bytes, bytes]):
         """Shows names only, because some values are secrets."""
         return f"Headers({sorted(self)})"
 
+    def bearer_token(self, name: bytes, title: str, token_name: str) -> bytes | None:
+        """Returns the token in a field `Bearer <token>`, or None if the field is absent. Raises InvalidToken.
+
+        Refusals call the field `title` and the token `token_name`. The token may be empty.
+        """
+        field = self.get(name)
+        if not field:
+            return None
+        if name in self.repeated:
+            raise InvalidToken(f"{title}: sent more than once")
+        scheme, _, token = field.partition(b" ")
+        if scheme.lower() != b"bearer":
+            raise InvalidToken(f"{title}: must be Bearer, a space and {token_name}")
+        return token.strip()
+
     def without(self, *names: bytes) -> "Headers":
         """Returns the fields without `names`, which become `dropped`."""
         rest = _PartOfHeaders([(name, value) for name, value in self.items() if name not in names])
@@ -46,3 +66,13 @@ class _PartOfHeaders(Headers):
     """Headers with dropped fields. Most requests drop none and should not pay for the attribute."""
 
     __slots__ = ("dropped",)
+
+
+class Call(Struct, frozen=True, gc=False):
+    """One received request: `target` and `body` are the bytes on the wire."""
+
+    operation: Operation
+    target: bytes
+    headers: Headers
+    body: bytes
+    peer: str
