@@ -1,12 +1,11 @@
 """Composes the directory, and makes records of the apps that the configuration file declares."""
 
-from hashlib import sha256
-
 from gateway.composition.shared import Shared, milliseconds
 from gateway.config.settings import DeclaredAppSettings, DeclaredTable, Settings
 from gateway.directory.declared import DeclaredApps, declared_table_id
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord, TableRecord
+from gateway.directory.tokens import sha256_of
 from gateway.domain.model import Environment
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
@@ -71,7 +70,7 @@ def _table_record(environment: Environment, table: DeclaredTable) -> TableRecord
     return TableRecord(
         id=declared_table_id(environment, table.name),
         name=table.name,
-        token_sha256=table.token_sha256 or sha256((table.token or "").encode()).hexdigest(),
+        token_sha256=table.token_sha256 or sha256_of(table.token or ""),
         token_last_four=None if table.token is None else table.token[-4:],
         minute_limit=table.minute_limit,
     )

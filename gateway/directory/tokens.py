@@ -30,9 +30,9 @@ def is_well_formed(token: bytes) -> bool:
     return shape is not None and _checksum(token[:-_CHECKSUM_CHARACTERS]) == shape[1]
 
 
-def digest_of(token: bytes) -> bytes:
-    """Returns the SHA-256 by which a token is stored and looked up."""
-    return sha256(token).digest()
+def sha256_of(token: str) -> str:
+    """Returns the SHA-256 by which a record holds a token, in hexadecimal."""
+    return sha256(token.encode()).hexdigest()
 
 
 def _checksum(body: bytes) -> bytes:

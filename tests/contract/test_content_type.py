@@ -80,7 +80,7 @@ async def test_the_identity_coding_is_accepted(gateway, coding):
     assert (await send_one(gateway, data)).status == 200
 
 
-async def test_what_the_client_accepts_does_not_change_the_answer(gateway):
+async def test_accept_headers_do_not_change_the_answer(gateway):
     extra = [("Accept", "text/html"), ("Accept-Encoding", "gzip"), CLOSE]
     reply = await send_one(gateway, signed_call(gateway, "get", BODY, extra=extra))
     assert reply.headers["content-type"] == "application/json"

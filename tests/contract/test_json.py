@@ -75,7 +75,7 @@ NO_OBJECT = {
 
 
 @pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
-async def test_what_is_not_json_is_refused(gateway, body):
+async def test_malformed_json_is_refused(gateway, body):
     reply = await gateway.call("put", body)
     assert (reply.status, reply.json) == (400, {"error": "invalid_json"})
 
@@ -104,18 +104,18 @@ async def test_unknown_fields_are_ignored(gateway, field):
     assert (await gateway.call("put", b'{"key":"k","value":1,' + field + b"}")).status == 200
 
 
-async def test_of_repeated_keys_the_last_counts(gateway):
+async def test_the_last_of_repeated_keys_counts(gateway):
     await gateway.call("put", b'{"key":"first","value":1,"key":"last"}')
     assert (await gateway.get("first")).json["found"] is False
     assert (await gateway.get("last")).json["found"] is True
 
 
-async def test_of_repeated_values_the_last_counts(gateway):
+async def test_the_last_of_repeated_values_counts(gateway):
     await gateway.call("put", b'{"key":"k","value":1,"value":2}')
     assert (await gateway.get("k")).json["value"] == 2
 
 
-async def test_of_repeated_times_to_live_the_last_counts(gateway):
+async def test_the_last_of_repeated_ttls_counts(gateway):
     assert (await gateway.call("put", b'{"key":"k","value":1,"ttlSeconds":1,"ttlSeconds":60}')).status == 200
     reply = await gateway.call("put", b'{"key":"k","value":1,"ttlSeconds":60,"ttlSeconds":1}')
     assert reply.error == "invalid_ttl"

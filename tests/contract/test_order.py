@@ -109,7 +109,7 @@ async def test_the_limit_is_charged_before_the_content_is_looked_at(gateway):
 
 
 @pytest.mark.parametrize("call", [Faulty(signed=False), Faulty(token="wrong"), Faulty(body=LARGE_BODY)])
-async def test_what_is_refused_earlier_is_not_charged(gateway, call):
+async def test_a_call_that_an_earlier_stage_refuses_is_not_charged(gateway, call):
     await send(gateway, Faulty(call.operation, call.body, call.signed, call.token, exhausted=False))
     assert (await gateway.call("put", b"{}", headers={"Content-Type": "application/json"})).status == 400
 

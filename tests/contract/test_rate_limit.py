@@ -28,7 +28,7 @@ async def statuses(gateway: Gateway, times: int, **options) -> Counter[int]:
     return Counter([(await gateway.get("k", **options)).status for _ in range(times)])
 
 
-async def test_of_1500_parallel_requests_over_tables_and_operations_600_pass(gateway):
+async def test_600_of_1500_parallel_requests_over_tables_and_operations_pass(gateway):
     bodies = {"put": {"key": "k", "value": 1}, "get": {"key": "k"}, "delete": {"key": "k"}}
     calls = [
         gateway.call(operation, bodies[operation], token=token)
@@ -51,7 +51,7 @@ async def test_a_refusal_says_so_and_when_to_come_back():
     )
 
 
-async def test_who_honours_retry_after_is_served():
+async def test_a_client_that_honours_retry_after_is_served():
     async with run_gateway(with_limit(2)) as gateway:
         await statuses(gateway, 2)
         gateway.clock.advance(17_300)
@@ -138,7 +138,7 @@ UNAUTHENTICATED = {
 
 
 @pytest.mark.parametrize("options", UNAUTHENTICATED.values(), ids=UNAUTHENTICATED.keys())
-async def test_what_is_refused_before_is_never_charged(options):
+async def test_a_request_that_an_earlier_stage_refuses_is_not_charged(options):
     body = b"x" * 131_073 if "headers" in options else {"key": "k"}
     async with run_gateway(with_limit(1)) as gateway:
         for _ in range(3):
@@ -182,13 +182,13 @@ async def test_a_dead_counter_that_came_back_counts_again():
         assert await statuses(gateway, 3) == {200: 2, 429: 1}
 
 
-async def test_where_failures_allow_a_dead_counter_does_not_stop_calls():
+async def test_a_dead_counter_does_not_stop_calls_if_failures_allow():
     async with run_gateway({"rate_limit": {"on_failure": "allow"}}) as gateway:
         gateway.faults.fail = {"charge"}
         assert await statuses(gateway, 3) == {200: 3}
 
 
-async def test_where_failures_allow_the_limit_still_holds():
+async def test_the_limit_still_holds_if_failures_allow():
     async with run_gateway(with_limit(2) | {"rate_limit": {"on_failure": "allow"}}) as gateway:
         assert await statuses(gateway, 3) == {200: 2, 429: 1}
 

@@ -150,7 +150,7 @@ async def test_the_access_key_of_one_session_can_be_denied(tmp_path):
         assert (await watched.gateway.get("k", signer=other)).status == 200
 
 
-async def test_for_a_denied_role_no_credentials_are_issued(tmp_path):
+async def test_no_credentials_are_issued_for_a_denied_role(tmp_path):
     async with watching(tmp_path) as watched:
         await watched.reload(signature={"denied_roles": [ROLE]})
         assert (await issue(watched.gateway)).error == "role_not_approved"

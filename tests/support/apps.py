@@ -11,7 +11,7 @@ from uuid import uuid4
 from backends.dynamodb.items import record_key
 from backends.interface import RecordStore
 from gateway.directory.records import AppRecord, TableRecord, TokenRecord, app_name, encode, token_name
-from gateway.directory.tokens import digest_of, new_token
+from gateway.directory.tokens import new_token, sha256_of
 from gateway.domain.model import Environment
 from tests.support.dynamodb.observer import Observer
 from tests.support.gateway import Gateway
@@ -37,7 +37,7 @@ class ManagedApp:
 
     def records(self) -> list[tuple[str, bytes]]:
         """Names and documents, in the order in which they are written."""
-        sha256 = digest_of(self.token.encode()).hex()
+        sha256 = sha256_of(self.token)
         table = TableRecord(f"tbl_{sha256[:32]}", "t", sha256, token_last_four=self.token[-4:])
         app = AppRecord(self.environment, "api", active=True, tables=(table,))
         return [

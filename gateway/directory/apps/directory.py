@@ -20,7 +20,7 @@ from gateway.directory.declared import DeclaredApps
 from gateway.directory.errors import AppExists, AppIsDeclared, AppNotFound, ControlRefusal
 from gateway.directory.records import AppChange, AppRecord, TableChange, TableRecord, app_name
 from gateway.directory.resolve.bindings import CachedBindings
-from gateway.directory.tokens import digest_of, new_token
+from gateway.directory.tokens import new_token, sha256_of
 from gateway.domain.model import Environment
 
 
@@ -111,7 +111,7 @@ class Directory:
         table = TableRecord(
             id=f"tbl_{token_hex(16)}",
             name=name,
-            token_sha256=digest_of(token.encode()).hex(),
+            token_sha256=sha256_of(token),
             token_last_four=token[-4:],
             minute_limit=minute_limit,
             created_at_ms=now_ms,

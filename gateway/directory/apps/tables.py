@@ -12,7 +12,7 @@ from gateway.directory.errors import (
     TooManyTokens,
 )
 from gateway.directory.records import AppRecord, RetiringToken, TableRecord
-from gateway.directory.tokens import digest_of
+from gateway.directory.tokens import sha256_of
 from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 
 _MAX_TOKENS = 8
@@ -45,7 +45,7 @@ def with_new_token(app: AppRecord, name: str, token: str, now_ms: int, overlap_s
     def rotated(old: TableRecord) -> TableRecord:
         new = replace(
             old,
-            token_sha256=digest_of(token.encode()).hex(),
+            token_sha256=sha256_of(token),
             token_last_four=token[-4:],
             retiring=_retiring(old, now_ms, overlap_seconds),
             updated_at_ms=now_ms,

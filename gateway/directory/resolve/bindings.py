@@ -5,6 +5,8 @@ has announced them. `freshness` decides whether a cached binding may be used, `s
 a lookup that a change overtakes. A corrupt record is no outage: its app is refused whatever is cached (D135).
 """
 
+from hashlib import sha256
+
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import RecordStore
@@ -16,7 +18,7 @@ from gateway.directory.resolve.lookup import BindingLookup
 from gateway.directory.resolve.single_flight import SingleFlight
 from gateway.directory.resolve.unknown_tokens import UnknownTokenLimiter
 from gateway.directory.retention import CacheRetention
-from gateway.directory.tokens import digest_of, is_well_formed
+from gateway.directory.tokens import is_well_formed
 from gateway.domain.errors import AuthUnavailable
 from gateway.domain.model import Binding, Environment
 
@@ -59,7 +61,7 @@ class CachedBindings:
 
         Also None if the caller has exceeded its budget of unknown tokens and the token is not cached (D148).
         """
-        digest = digest_of(token)
+        digest = sha256(token).digest()
         binding = self._declared.bindings.get(digest)
         if binding is not None:
             return binding

@@ -29,7 +29,7 @@ STALLS = {
 
 
 @pytest.mark.parametrize("data", ABUSES.values(), ids=ABUSES)
-def test_what_is_no_http_is_refused_while_draining(start, data):
+def test_malformed_http_is_refused_while_draining(start, data):
     gateway = start(shutdown={"drain_seconds": 5, "grace_seconds": 5})
     gateway.signal()
     wait_for(lambda: "draining" in gateway.log.read_text(), "a drain")
@@ -43,7 +43,7 @@ def test_what_is_no_http_is_refused_while_draining(start, data):
 
 
 @pytest.mark.parametrize("data", STALLS.values(), ids=STALLS)
-def test_who_stalls_does_not_hold_the_end_beyond_the_grace(start, data):
+def test_a_stalling_client_does_not_delay_the_end_beyond_the_grace_period(start, data):
     gateway = start(shutdown=SOON)
     with Connection(gateway.urls["data"]) as staller:
         staller.send(data)
@@ -54,7 +54,7 @@ def test_who_stalls_does_not_hold_the_end_beyond_the_grace(start, data):
     assert "Traceback" not in gateway.log.read_text()
 
 
-def test_who_does_not_read_does_not_hold_the_end_beyond_the_grace(start):
+def test_a_client_that_does_not_read_does_not_delay_the_end_beyond_the_grace_period(start):
     gateway = start(shutdown=SOON)
     with Connection(gateway.urls["data"]) as client:
         client.call("put", value="x" * 60_000)

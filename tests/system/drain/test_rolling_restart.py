@@ -73,7 +73,7 @@ async def test_clients_over_tls_see_no_failure(start, authority, tls):
     assert_nothing_was_lost(traffic, succession)
 
 
-async def test_what_one_replica_acknowledged_its_successor_reads(start):
+async def test_a_successor_reads_every_value_that_its_predecessor_acknowledged(start):
     with RedisServer() as server:
         succession = Succession(start, module=PATIENT, store={"kind": "redis", "url": server.url})
         async with client_of(succession.current) as gateway:

@@ -128,7 +128,7 @@ def test_a_version_is_one_commit(clone):
     _refused(clone, "give this one a version of its own")
 
 
-def test_what_is_built_and_does_not_work_is_not_released(clone):
+def test_a_build_that_does_not_work_is_not_released(clone):
     """The wheel installs, and its command fails."""
     main = clone / "gateway/cli/main.py"
     main.write_text(main.read_text().replace('json.dumps({"ok": True})', "1 // 0", 1))
