@@ -5,9 +5,8 @@ receiving     the receiving side of a connection: bytes to messages, by aiohttp'
 body          reads bodies that are still on their way, bounded in size, time and number
 connection    one client: requests in, responses out
 sending       the sending side of a connection, and its end
-deadline      the one timer of a connection
 handshake     a connection until its TLS handshake is over
-admission     the limiter of connections: who is admitted, who is evicted
+admission     bounds of waiting connections: the limiter, which admits and evicts, and the deadline
 state         the states of a connection, with the one table of transitions between them
 service       the state that all connections of one listener share
 listener      a listening socket: opened, closed to new connections, closed for good

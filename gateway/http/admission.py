@@ -1,7 +1,7 @@
-"""Admission of connections to a listener, and eviction of waiting ones (D150).
+"""Bounds of connections that wait for their clients: the limiter bounds their number, a deadline their time.
 
-A connection can be evicted while it waits for its client. When the listener is full, a new connection takes
-the place of the one that has waited longest in the largest group of waiting connections. So a flood of silent
+A connection can be evicted while it waits for its client. When the listener is full, a new one takes
+the place (D150) of the connection that has waited longest in the largest group. So a flood of silent
 connections evicts its own, and so do bodies that do not come, clients that do not read, and connections that
 are kept without a use. A connection whose request is being served is never evicted.
 
@@ -10,7 +10,9 @@ no client gains a longer stay by being refused. Nothing is searched: each group 
 which its connections began to wait.
 """
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, Protocol, TypeVar
@@ -113,6 +115,58 @@ class ConnectionLimiter(Generic[Member]):
         self.evicted += 1
         connection.evict()
         return True
+
+
+class Deadline:
+    """The one deadline of a connection. Setting another replaces it.
+
+    Most deadlines are never reached: a response sets one, and the next request clears it. So the timer is
+    left alone, and checks when it fires whether the deadline has moved. An earlier one needs a new timer.
+    """
+
+    __slots__ = ("_at", "_late", "_loop", "_timer", "_timer_at")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._late: Callable[[], object] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._at = self._timer_at = 0.0
+
+    def set(self, seconds: float, late: Callable[[], object]) -> None:
+        """Sets the deadline: `late` is called after so many seconds."""
+        self._late = late
+        self._at = self._loop.time() + seconds
+        if self._timer is None:
+            self._start()
+        elif self._at < self._timer_at:
+            self._timer.cancel()
+            self._start()
+
+    def clear(self) -> None:
+        """Clears the deadline."""
+        self._late = None
+
+    def close(self) -> None:
+        """Clears the deadline and cancels the timer, for good."""
+        self._late = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start(self) -> None:
+        self._timer_at = self._at
+        self._timer = self._loop.call_at(self._at, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None
+        late = self._late
+        if late is None:
+            return
+        if self._loop.time() < self._at:
+            self._start()
+            return
+        self._late = None
+        late()
 
 
 def with_refused(connections: int) -> int:

@@ -25,7 +25,7 @@ from gateway.domain.errors import (
     ShuttingDown,
 )
 from gateway.http import state
-from gateway.http.deadline import Deadline
+from gateway.http.admission import Deadline
 from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
 from gateway.http.receiving import FramingTooLong, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
