@@ -23,8 +23,8 @@ from gateway.composition.data import caller_policy, token_policy
 from gateway.composition.directory import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
-from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.parsing import parse
+from gateway.dataplane.pipeline import Executor, meter_of
 from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.parts import Defaults, directory_parts

@@ -11,9 +11,8 @@ from gateway.credentials.networks import Networks
 from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import TrustedProxy
 from gateway.dataplane.access_log import AccessLog
-from gateway.dataplane.execution import Executor, meter_of
 from gateway.dataplane.handler import DataHandler
-from gateway.dataplane.pipeline import Pipeline
+from gateway.dataplane.pipeline import Executor, Pipeline, meter_of
 from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
 from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter, RateLimiter

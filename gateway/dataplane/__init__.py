@@ -2,10 +2,9 @@
 
 handler      `POST /v1/put|get|delete`: stages 1 and 2 of the contract, then the pipeline
 access_log   log lines of sampled requests, failures and refused callers
-pipeline     the order of the policies, in one function
+pipeline     the order of the policies, in one function; the meter of a call, and its operation
 policies/    authentication, table tokens, rate limit
 parsing      parses a body into an operation
 diagnostics  explanations of refused calls
-execution    the meter of a call, and its operation on the table
 tracing      spans around the handler and the meter, if requests are traced
 """

@@ -4,18 +4,41 @@ The handler has checked route and body size before.
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
+from typing import assert_never
 
-from gateway.dataplane.execution import Executor, OpenMeter
+from msgspec import Struct
+
+from backends.clock import Clock
+from backends.errors import BackendError
+from backends.interface import Entry, EntryStore
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
 from gateway.domain.answers import Answer, add_notes, refuse, render
 from gateway.domain.call import Call
-from gateway.domain.errors import InternalError, Refusal, ShuttingDown
-from gateway.domain.model import Caller, ResponseNotes, TenantLabels, UsageOutcome
+from gateway.domain.errors import InternalError, Refusal, ShuttingDown, StorageUnavailable
+from gateway.domain.model import (
+    Caller,
+    Delete,
+    Deleted,
+    Found,
+    Get,
+    Grant,
+    Missing,
+    Outcome,
+    Put,
+    ResponseNotes,
+    Stored,
+    TableOperation,
+    TenantLabels,
+    UsageOutcome,
+)
 from gateway.domain.rules import Limits
 from gateway.observability.logs import report_exception
+from gateway.observability.usage import Usage
 
 log = logging.getLogger("kvs.pipeline")
 
@@ -36,8 +59,8 @@ class Pipeline:
         table_token: TableTokenPolicy,
         rate_limit: RateLimiter,
         limits: Limits,
-        open_meter: OpenMeter,
-        executor: Executor,
+        open_meter: "OpenMeter",
+        executor: "Executor",
     ) -> None:
         self._signature = signature
         self._table_token = table_token
@@ -83,3 +106,65 @@ class Pipeline:
 def _unhandled(error: Exception) -> Answer:
     report_exception(log, error)
     return refuse(InternalError())
+
+
+class MeteredCall(Struct, frozen=True, gc=False):
+    """A granted call with an open meter. The executor accepts nothing else, so no call is unmetered."""
+
+    usage: Usage
+    grant: Grant
+    call: Call
+
+    def close(self, answer: Answer) -> None:
+        """Counts the call with its outcome."""
+        call = self.call
+        self.usage.count(self.grant.labels, call.operation, answer.usage, len(call.body), len(answer.body))
+
+
+OpenMeter = Callable[[Grant, Call], MeteredCall]
+"""Opens the meter of a granted call before anything else is done for it. The meter is closed exactly once."""
+
+
+def meter_of(usage: Usage) -> OpenMeter:
+    """Returns a function that opens meters, which count in `usage`."""
+    return partial(MeteredCall, usage)
+
+
+class Executor:
+    """The last stage: executes operations on the tables of metered calls.
+
+    Expiry is decided here alone, so that all stores agree on the last millisecond of an entry (D7).
+    """
+
+    def __init__(self, entries: EntryStore, clock: Clock) -> None:
+        self._entries = entries
+        self._clock = clock
+
+    async def execute(self, metered: MeteredCall, operation: TableOperation) -> Outcome:
+        """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
+        keyspace = metered.grant.keyspace
+        try:
+            match operation:
+                case Get():
+                    return self._unless_expired(await self._entries.get(keyspace, operation.key))
+                case Put():
+                    await self._entries.put(keyspace, operation.key, self._entry(operation))
+                    return Stored()
+                case Delete():
+                    await self._entries.delete(keyspace, operation.key)
+                    return Deleted()
+                case _ as unreachable:
+                    assert_never(unreachable)
+        except BackendError as error:
+            raise StorageUnavailable from error
+
+    def _entry(self, put: Put) -> Entry:
+        ttl_seconds = put.ttl_seconds
+        return Entry(put.value, None if ttl_seconds is None else self._clock.wall_ms() + ttl_seconds * 1000)
+
+    def _unless_expired(self, entry: Entry | None) -> Outcome:
+        if entry is None or (
+            entry.expires_at_ms is not None and entry.expires_at_ms <= self._clock.wall_ms()
+        ):
+            return Missing()
+        return Found(entry.value, entry.expires_at_ms)

@@ -3,8 +3,8 @@
 Otherwise both are used unwrapped, so that no request pays even for a branch.
 """
 
-from gateway.dataplane.execution import MeteredCall, OpenMeter
 from gateway.dataplane.handler import ROUTES
+from gateway.dataplane.pipeline import MeteredCall, OpenMeter
 from gateway.domain.answers import refuse
 from gateway.domain.call import Call
 from gateway.domain.errors import InternalError

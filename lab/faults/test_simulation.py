@@ -12,7 +12,7 @@ import pytest
 
 from backends.dynamodb.store_time import StoreTime
 from backends.errors import BackendError
-from gateway.dataplane.execution import MeteredCall
+from gateway.dataplane.pipeline import MeteredCall
 from gateway.domain.model import UsageOutcome
 from gateway.http.listener import Listener
 from lab.simulation import running

@@ -9,7 +9,7 @@ from backends import MemorySettings
 from backends.interface import Backend, Entry, Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.memory.entries import _cost
-from gateway.dataplane.execution import Executor, MeteredCall
+from gateway.dataplane.pipeline import Executor, MeteredCall
 from gateway.domain.call import Call, Headers
 from gateway.domain.model import (
     Delete,

@@ -19,7 +19,7 @@ from backends.redis.wire.commands import SLOTS, Keys
 from backends.redis.wire.replies import Redirected, error_of_command
 from backends.redis.wire.resp import ErrorReply, NotResp, ReplyReader
 from backends.redis.wire.url import Address
-from gateway.dataplane.execution import Executor, MeteredCall
+from gateway.dataplane.pipeline import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
 from gateway.domain.answers import render
 from gateway.domain.call import Call, Headers
