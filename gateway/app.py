@@ -17,11 +17,10 @@ from gateway.composition.credentials import CredentialsPlane
 from gateway.composition.data import DataPlane
 from gateway.composition.directory import ConfiguredDirectory
 from gateway.composition.ops import OpsPlane
-from gateway.composition.shared import open_shared
+from gateway.composition.shared import Certificates, open_shared
 from gateway.config.settings import Settings
 from gateway.directory.parts import DirectoryParts
 from gateway.replica.background import dropping_idle_rows, fetching_keys, health_checks, tending
-from gateway.replica.certificates import Certificates
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Reload
 from gateway.replica.run import Replica

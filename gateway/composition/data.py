@@ -7,9 +7,8 @@ from backends.interface import WindowCounter
 from gateway.composition.shared import Shared, milliseconds
 from gateway.config.settings import Settings, TrustedProxySettings
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
-from gateway.credentials.networks import Networks
 from gateway.credentials.session import SessionCredentials
-from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.credentials.trusted_proxy import Networks, TrustedProxy
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.handler import DataHandler
 from gateway.dataplane.pipeline import Executor, Pipeline, meter_of

@@ -1,16 +1,18 @@
-"""The parts that all planes use: stores, clocks, metrics, and the keys of issuers."""
+"""The parts that all planes use: stores, clocks, metrics, the keys of issuers, and certificates."""
 
 from msgspec import Struct
 
 from backends.clock import Clock
-from gateway.config.settings import EdgeSettings, Settings
+from gateway.config.certificates import ShownCertificate
+from gateway.config.settings import EdgeSettings, ListenSettings, Settings
 from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import StoreTimes
 from gateway.observability.tracing.opening import Traces, open_tracing
+from gateway.replica.background import fetch_keys
 from gateway.replica.drain import Drain
-from gateway.replica.key_sources import fetch_keys
+from gateway.replica.reload import Prepared
 from gateway.replica.run import Resource, within_limits
 from gateway.replica.stores import OpenStore, Stores, open_stores
 
@@ -49,6 +51,23 @@ async def open_shared(
     metrics.watch_all(catalogue.ISSUER_FETCHES, issuers.fetches)
     shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain, issuers)
     return shared, [*stores.backends, *optional, issuers]
+
+
+class Certificates:
+    """`shown` has them by listener. Their paths change only with a restart."""
+
+    def __init__(self, listen: ListenSettings) -> None:
+        self.shown = {name: ShownCertificate(tls, f"listen.{name}.tls") for name, tls in listen.tls.items()}
+
+    def prepare(self, _: Settings) -> Prepared:
+        """Reads the current files. Raises UnusableCertificate."""
+        read = [(shown, shown.read()) for shown in self.shown.values()]
+
+        def apply() -> None:
+            for shown, context in read:
+                shown.show(context)
+
+        return Prepared(apply)
 
 
 def milliseconds(seconds: float) -> int:

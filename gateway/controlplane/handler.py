@@ -28,8 +28,14 @@ from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
 from gateway.identity.callers import Callers
 from gateway.identity.permissions import Identity
-from gateway.observability.audit import REFUSAL_LINES_PER_SECOND, AuditContext, audit_log
-from gateway.observability.logs import LogThrottle, describe_exception, report_exception
+from gateway.observability.logs import (
+    REFUSAL_LINES_PER_SECOND,
+    AuditContext,
+    LogThrottle,
+    audit_log,
+    describe_exception,
+    report_exception,
+)
 
 log = logging.getLogger("kvs.control")
 AUTHENTICATE = "authenticate"

@@ -1,7 +1,6 @@
 """Sources of callers' secrets.
 
 keyring          static access keys, and the patterns of approved roles
-networks         membership of a peer's address in configured networks
 session          session credentials: self-contained signed tokens, issued and opened
-trusted_proxy    callers named by a trusted proxy in front
+trusted_proxy    callers named by a trusted proxy in front; networks of peers
 """

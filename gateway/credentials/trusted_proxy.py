@@ -1,17 +1,44 @@
-"""Callers named by a proxy in front that has verified the signature (Amazon API Gateway with IAM).
+"""Callers named by a trusted proxy, which has verified the signature (Amazon API Gateway with IAM).
 
 The proxy is trusted only if every configured condition holds: the shared secret in its header, and the
 address of its connection. Both headers are dropped from the requests of all other peers.
 """
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
 
 from gateway.credentials.keyring import role_of
-from gateway.credentials.networks import Networks
 from gateway.domain.call import Headers
 from gateway.domain.errors import IncompleteSignature
 from gateway.domain.model import Caller
+
+
+class Networks:
+    """The configured networks that the address of a peer is compared with; false if there are none."""
+
+    def __init__(self, networks: Iterable[str]) -> None:
+        self._networks = [ip_network(network) for network in networks]
+        self.contain = lru_cache(10_000)(self._contain)
+
+    def __bool__(self) -> bool:
+        return bool(self._networks)
+
+    def _contain(self, peer: str) -> bool:
+        """Returns whether the peer is inside; a peer without an address is not.
+
+        An IPv6 listener sees an IPv4 peer as ::ffff:a.b.c.d, which is matched as the IPv4 address.
+        """
+        try:
+            address = ip_address(peer)
+        except ValueError:
+            return False
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in network for network in self._networks)
+
+
+NOWHERE = Networks(())
 
 
 class TrustedProxy:

@@ -10,7 +10,7 @@ from gateway.domain.answers import Answer, refuse
 from gateway.domain.call import Headers
 from gateway.domain.errors import Refusal
 from gateway.http.messages import Request
-from gateway.observability.audit import AuditContext
+from gateway.observability.logs import AuditContext
 
 _SCHEME = b"bearer "
 

@@ -14,8 +14,13 @@ from gateway.domain.rules import WINDOW_MS
 from gateway.domain.windows import WindowedCounts
 from gateway.http.admission import client_of
 from gateway.http.messages import Request, Response
-from gateway.observability.audit import REFUSAL_LINES_PER_SECOND, AuditContext, audit_log
-from gateway.observability.logs import LogThrottle, report_exception
+from gateway.observability.logs import (
+    REFUSAL_LINES_PER_SECOND,
+    AuditContext,
+    LogThrottle,
+    audit_log,
+    report_exception,
+)
 
 log = logging.getLogger("kvs.credentials")
 

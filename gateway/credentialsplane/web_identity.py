@@ -11,7 +11,7 @@ from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request
-from gateway.observability.audit import AuditContext
+from gateway.observability.logs import AuditContext
 
 _CONTENT_TYPE = "text/xml"
 

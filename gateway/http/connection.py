@@ -31,7 +31,7 @@ from gateway.http.receiving import FramingTooLong, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
 from gateway.http.state import TRANSITIONS, Event, State, UnknownTransition
-from gateway.observability.logs import name_server_of, report_exception, unregister
+from gateway.observability.logs import register, report_exception, unregister
 
 log = logging.getLogger("kvs.edge")
 
@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
 
     async def _serve(self) -> None:
         task = cast("asyncio.Task[None]", self._task)
-        name_server_of(task, self)
+        register(task, self)
         try:
             queue = self._receiver.queue
             while queue and await self._exchange(queue.pop(0), task):

@@ -6,5 +6,5 @@ series       the counters of one table as exposition text
 metrics      requests, refusals, store latencies, and numbers kept elsewhere
 stores       one decorator per port, which times every store call
 tracing/     spans of requests and of their store calls, by OpenTelemetry
-logs         JSON lines, each with the id of its request
+logs         JSON lines, each with the id of its request; the context of audit events
 """

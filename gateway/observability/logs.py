@@ -10,6 +10,12 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Protocol
 
+audit_log = logging.getLogger("kvs.audit")
+audit_log.setLevel(logging.INFO)  # independent of `logging.level`: every change is recorded
+
+REFUSAL_LINES_PER_SECOND = 20
+"""Limit for refusals of the control plane, and separately for those of the credentials plane."""
+
 _TALKATIVE = ("aiobotocore", "botocore", "opentelemetry", "urllib3")
 """Libraries whose loggers quote requests with their secrets. Adapters log failures themselves."""
 
@@ -21,8 +27,8 @@ context_fields: set[Callable[[], dict[str, str]]] = set()
 """Functions that add fields to each line when it is written: trace ids, if requests are traced."""
 
 
-class Server(Protocol):
-    """A task that serves one request after another: a connection."""
+class HasRequestId(Protocol):
+    """A connection, which serves one request after another."""
 
     @property
     def request_id(self) -> str | None:
@@ -30,7 +36,7 @@ class Server(Protocol):
         ...
 
 
-_connections: dict[asyncio.Task[None], Server] = {}
+_connections: dict[asyncio.Task[None], HasRequestId] = {}
 """The connection that each task runs. The request id is looked up only when a line is logged. Work for
 several requests, or for none, runs in tasks of its own and has no request id."""
 
@@ -116,9 +122,9 @@ def describe_exception(error: BaseException) -> dict[str, object]:
     return {"fault": kinds, "at": places}
 
 
-def name_server_of(task: asyncio.Task[None], server: Server) -> None:
+def register(task: asyncio.Task[None], connection: HasRequestId) -> None:
     """Registers the connection that a task runs, for the request ids of its log lines (D48)."""
-    _connections[task] = server
+    _connections[task] = connection
 
 
 def unregister(task: asyncio.Task[None]) -> None:
@@ -132,5 +138,27 @@ def current_request_id() -> str | None:
         task = asyncio.current_task()
     except RuntimeError:  # a thread without an event loop
         return None
-    server = None if task is None else _connections.get(task)
-    return None if server is None else server.request_id
+    connection = None if task is None else _connections.get(task)
+    return None if connection is None else connection.request_id
+
+
+class AuditContext:
+    """Facts about one request of the control plane or the credentials plane, without tokens and secrets.
+
+    They go into its audit event and its count, however it ends.
+
+    `action` and `outcome` start with the values that a request has if it fails early or is cancelled.
+    """
+
+    def __init__(self, action: str, outcome: str) -> None:
+        self.action, self.outcome = action, outcome
+        self.actor: dict[str, str | None] = {}
+        self.details: dict[str, object] = {}
+
+    def identify(self, name: str, issuer: str | None) -> None:
+        """Records the actor: the name of a configured token, or a subject with its issuer."""
+        self.actor = {"actor": name} if issuer is None else {"actor": name, "issuer": issuer}
+
+    def note(self, **details: object) -> None:
+        """Adds details of the request."""
+        self.details.update(details)

@@ -1,12 +1,19 @@
 """Background loops: health checks, chores of the directory, fetching keys, dropping idle rows."""
 
+import asyncio
 import logging
+import os
+import stat
 from collections.abc import Awaitable, Callable
 
 from backends.background import Background
 from backends.errors import BackendError
+from gateway.config.settings import is_url
 from gateway.directory.parts import DirectoryParts
+from gateway.http.client import FetchError, fetch
+from gateway.identity.issuer_keys import FetchFailed
 from gateway.identity.issuers import Issuers
+from gateway.identity.keys import MOST_BYTES
 from gateway.observability.logs import describe_exception, report_exception
 from gateway.observability.usage import Usage
 from gateway.opsplane.health import Health
@@ -22,6 +29,7 @@ _AGREE_SECONDS = 15.0
 _KEYS_SECONDS = 10.0
 _LOOK_SECONDS = 60.0
 _RECLAIM_REST_SECONDS = 0.5
+_FETCH_SECONDS = 10.0
 
 
 def every(seconds: float, step: Callable[[], Awaitable[None]]) -> StartTask:
@@ -98,3 +106,27 @@ def _with_the_directory(step: Callable[[], Awaitable[None]]) -> Callable[[], Awa
             log.warning("the directory cannot be read", extra={"fields": describe_exception(error)})
 
     return run
+
+
+async def fetch_keys(source: str) -> bytes:
+    """Fetches a JWKS from a URL or a file, bounded in size and time. Raises FetchFailed."""
+    if not is_url(source):
+        return await asyncio.to_thread(_read, source)
+    try:
+        async with asyncio.timeout(_FETCH_SECONDS):
+            return await fetch(source, max_bytes=MOST_BYTES)
+    except FetchError as error:
+        raise FetchFailed(f"the server {error}") from None
+    except TimeoutError:
+        raise FetchFailed(f"the server does not answer within {_FETCH_SECONDS:.0f} s") from None
+
+
+def _read(file: str) -> bytes:
+    """Reads a regular file. Anything else is refused: reading a pipe would block."""
+    try:
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise FetchFailed("it is not a regular file")
+            return opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError):
+        raise FetchFailed("the file cannot be read") from None

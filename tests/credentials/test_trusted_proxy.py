@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from gateway.credentials.networks import Networks
-from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.credentials.trusted_proxy import Networks, TrustedProxy
 from gateway.domain.call import Headers
 from tests.sigv4.wire import Wire, assert_refused, signed
 from tests.support.config import ROLE, TABLE_TOKEN

@@ -5,7 +5,7 @@ import uvloop
 
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
-from gateway.replica.key_sources import fetch_keys
+from gateway.replica.background import fetch_keys
 from tests.identity.issuer import AUDIENCE, ISSUER, issuing
 from tests.support.clock import FakeClock
 from tests.support.virtual_time import VirtualTimeLoop

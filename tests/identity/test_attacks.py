@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from gateway.identity.issuer_keys import IssuerKeys
 from gateway.identity.keys import MOST_BYTES, parse_keys
 from gateway.identity.web_tokens import TrustedIssuer, WebTokens
-from gateway.replica import key_sources
-from gateway.replica.key_sources import fetch_keys
+from gateway.replica import background
+from gateway.replica.background import fetch_keys
 from tests.identity.issuer import (
     AUDIENCE,
     ISSUER,
@@ -137,7 +137,7 @@ async def test_an_endless_response_is_abandoned_and_known_keys_stay(
     keys, issuer, clock, misbehave, monkeypatch
 ):
     assert await keys.find("RS256", "RS256")
-    monkeypatch.setattr(key_sources, "MOST_BYTES", 32 * 1024)
+    monkeypatch.setattr(background, "MOST_BYTES", 32 * 1024)
     issuer.misbehave = misbehave
     clock.advance(300_000)
     tracemalloc.start()

@@ -9,7 +9,7 @@ from gateway.identity import issuer_keys
 from gateway.identity.issuer_keys import IssuerKeys, KeysUnavailable
 from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
-from gateway.replica.key_sources import fetch_keys
+from gateway.replica.background import fetch_keys
 from tests.identity.issuer import ALL, ISSUER, jwks, shown, token
 from tests.support.wire import until
 

@@ -5,9 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
-from gateway.credentials.networks import NOWHERE
 from gateway.credentials.session import SessionCredentials
-from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.credentials.trusted_proxy import NOWHERE, TrustedProxy
 from gateway.dataplane.policies.caller import SignaturePolicy
 from gateway.domain.call import Call, Headers
 from gateway.domain.errors import Refusal

@@ -6,8 +6,7 @@ import msgspec
 
 from backends.clock import Clock
 from gateway.credentials.keyring import ApprovedRoles, Keyring
-from gateway.credentials.networks import NOWHERE, Networks
-from gateway.credentials.trusted_proxy import TrustedProxy
+from gateway.credentials.trusted_proxy import NOWHERE, Networks, TrustedProxy
 from gateway.dataplane.diagnostics import explain_mismatch
 from gateway.domain.call import Call
 from gateway.domain.errors import CallerNotApproved, SignatureMismatch
