@@ -1,6 +1,6 @@
 """KVS Gateway: an authenticated, rate-limited, metered key-value edge over pluggable stores.
 
-Reading order; which room may import which is in `docs/rooms.md`:
+The rooms, in reading order; `docs/rooms.md` says which of them may import which:
 
 domain            the vocabulary: the values that flow, the refusals of calls, the service's numbers
 dataplane         put, get and delete: start at `dataplane.pipeline`, the order of policies in one function
@@ -21,7 +21,7 @@ cli               the command line
 billing           what tenants used in a period, from the samples that Prometheus keeps
 __main__          `python -m gateway`
 
-The console in `console/` is a client of the control plane in the browser: files that it serves, no Python.
+`console/` is a client of the control plane in the browser: static files, which the control plane serves.
 """
 
 __version__ = "0.2.0"

@@ -5,7 +5,7 @@
                           ├── credentials plane   session credentials for workloads
                           └── ops plane           probes and metrics
 
-`gateway.composition` makes each part of the settings.
+`gateway.composition` builds each part from the settings.
 """
 
 from msgspec import Struct
@@ -28,7 +28,7 @@ from gateway.replica.stores import OpenStore, Stores
 
 
 class App(Struct, frozen=True):
-    """A replica that is wired but does not run yet, and its parts."""
+    """A wired replica that does not run yet, with its parts."""
 
     replica: Replica
     data: DataPlane

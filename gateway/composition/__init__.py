@@ -1,4 +1,4 @@
-"""The composition of each part of a replica: every object that is made of settings is made here.
+"""The composition of each part of a replica: every object that depends on settings is built here.
 
 shared        the parts that all planes use
 directory     the directory, with the apps that the configuration file declares
@@ -7,6 +7,6 @@ control       the control plane: apps, tables and credentials
 credentials   the credentials plane: session credentials for workloads
 ops           the ops plane: probes and metrics
 
-A plane is what one listener serves. `gateway.app` wires them together. Each class whose settings may change
-while it runs has `prepare`, which builds the new objects, and hands them over in one step.
+Each listener serves one plane. `gateway.app` wires the parts together. A part whose settings may change while
+it runs has a method `prepare`: it builds the new objects, and returns the step that puts them to use.
 """

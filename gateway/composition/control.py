@@ -30,7 +30,7 @@ log = logging.getLogger("kvs.app")
 
 
 class ControlPlane:
-    """Apps, tables and credentials, for the bearers of control tokens."""
+    """Apps, tables and credentials, for callers with a control token or a JWT."""
 
     def __init__(self, shared: Shared, directory: DirectoryParts, health_report: HealthReport) -> None:
         settings, clock, tenants = shared.settings, shared.clock, directory.directory
@@ -61,7 +61,7 @@ class ControlPlane:
         shared.metrics.watch_labelled(catalogue.CONTROL_TOKEN_REQUESTS, lambda: self.handler.uses)
 
     def prepare(self, settings: Settings) -> Prepared:
-        """Builds the callers, the issuer of session credentials, and the ciphers that secrets determine."""
+        """Builds the callers, the issuer of session credentials, and the cipher of page cursors."""
         callers = callers_of(settings.control, self._issuers, self._clock)
         issuer, cursors = issuer_of(settings.signature, self._clock), cursor_cipher(settings)
         sign_in = sign_in_of(settings.control)
@@ -77,7 +77,7 @@ class ControlPlane:
 
 
 def callers_of(settings: ControlSettings, issuers: Issuers, clock: Clock) -> Callers:
-    """Builds the callers: control tokens, and people of OIDC issuers, whose keys `issuers` share."""
+    """Builds the callers: control tokens, and people who sign in at OIDC issuers, whose keys are shared."""
     trusted = {
         each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.issuer, each.jwks))
         for each in settings.oidc
@@ -97,7 +97,7 @@ def callers_of(settings: ControlSettings, issuers: Issuers, clock: Clock) -> Cal
 
 
 def cursor_cipher(settings: Settings) -> CursorCipher:
-    """Builds the cipher of page cursors. Replicas with the same secrets accept the cursors of each other."""
+    """Builds the cipher of page cursors. Replicas with the same secrets accept each other's cursors."""
     secrets = [bearer.token for bearer in settings.control.bearers]
     secrets += [secret for _, secret in secrets_of(settings.signature.credentials)]
     return CursorCipher(cursor_key(secrets))
@@ -114,7 +114,7 @@ def runtime_of(settings: Settings) -> Runtime:
 
 
 def sign_in_of(settings: ControlSettings) -> SignIn:
-    """Lists the issuers that a browser can open. Others are trusted all the same, but not offered."""
+    """Lists the issuers whose pages a browser can open. Others are trusted, but not offered for sign-in."""
     found = [(each, origin) for each in settings.oidc if (origin := origin_of(each.issuer))]
     issuers = tuple(SignInIssuer(each.issuer, each.client_id or each.audience) for each, _ in found)
     return SignIn(issuers, tuple(dict.fromkeys(origin for _, origin in found)))

@@ -76,7 +76,7 @@ class DataPlane:
 
 
 def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
-    """Builds layer 1: a signature, a trusted proxy or, in development, nothing proves the caller."""
+    """Builds layer 1. A signature or a trusted proxy proves the caller; in development nothing does."""
     signature = settings.signature
     if signature.mode == "off":
         log.warning("signature.mode is off: every request that reaches the data listener is accepted")
@@ -110,7 +110,7 @@ def token_policy(settings: Settings, bindings: Bindings) -> TableTokenPolicy:
 
 
 def rate_limiter(settings: Settings, counters: WindowCounter, clock: Clock) -> RateLimiter:
-    """Builds the exact limiter, which refuses or, if configured, admits while its store is unavailable."""
+    """Builds the limiter. While its store is unavailable it refuses calls, or admits them if configured."""
     exact = ExactRateLimiter(counters, clock.monotonic_ms, exposes_headers=settings.rate_limit.headers)
     return LenientRateLimiter(exact) if settings.rate_limit.on_failure == "allow" else exact
 

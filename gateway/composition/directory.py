@@ -50,7 +50,7 @@ class ConfiguredDirectory:
 
 
 def declared_apps(settings: Settings) -> DeclaredApps:
-    """Returns the declared apps as records. Of a token only its digest is kept."""
+    """Returns the declared apps as records. Only the digest of each token is kept."""
     return DeclaredApps([_app_record(app) for app in settings.apps], settings.rate_limit.requests_per_minute)
 
 

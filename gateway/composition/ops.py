@@ -21,11 +21,11 @@ class OpsPlane:
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
         metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)
         metrics.watch_labelled(catalogue.CLOCK_SKEW, self.health.clock_leads)
-        # The start of serving, not of the process: it lies between the last scrape of the previous process
-        # and the first scrape of this one, so that `kvs-gateway usage` can tell their counters apart.
+        # The start of serving, not of the process. It lies between the last scrape of the previous process
+        # and the first one of this process, so `kvs-gateway usage` can assign each sample to its process.
         started_seconds = shared.clock.wall_ms() / 1000
         metrics.watch(catalogue.START_TIME, lambda: started_seconds)
 
     def describe_health(self) -> dict[str, object]:
-        """Describes the state of the replica and of its dependencies, with the lead of their clocks."""
+        """Describes the state of the replica and its dependencies, and how far their clocks are ahead."""
         return {**self.health.describe(), "clock_skew_seconds": self.health.clock_leads()}

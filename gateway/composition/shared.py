@@ -17,11 +17,11 @@ from gateway.replica.run import Resource, within_limits
 from gateway.replica.stores import OpenStore, Stores, open_stores
 
 _SCRAPE_SECONDS = 60
-"""The default scrape interval. A new replica is discovered within one, and scraped within the next."""
+"""The default scrape interval. A new replica is discovered in the first one and scraped in the second."""
 
 
 class Shared(Struct, frozen=True):
-    """`edge` is that of the settings, reduced to what the limit of open files allows."""
+    """The parts. `edge` has the settings' `max_connections`, reduced if the limit of open files is lower."""
 
     settings: Settings
     edge: EdgeSettings
@@ -36,7 +36,7 @@ class Shared(Struct, frozen=True):
 async def open_shared(
     settings: Settings, clock: Clock, open_store: OpenStore
 ) -> tuple[Shared, list[Resource]]:
-    """Opens the parts that all planes use. The resources among them are closed when the replica ends."""
+    """Opens the shared parts. Returns them, and the resources to close when the replica ends."""
     metrics = ServiceMetrics()
     drain = Drain(
         settings.shutdown,
@@ -54,7 +54,7 @@ async def open_shared(
 
 
 class Certificates:
-    """`shown` has them by listener. Their paths change only with a restart."""
+    """Certificates by listener, in `shown`. A reload reads their files again; other files need a restart."""
 
     def __init__(self, listen: ListenSettings) -> None:
         self.shown = {name: ShownCertificate(tls, f"listen.{name}.tls") for name, tls in listen.tls.items()}

@@ -74,7 +74,7 @@ def _unknown(access_key_id: str) -> InvalidCredentials:
 
 
 def _shown(access_key_id: str) -> str:
-    """Returns the id as sent if it looks like one: callers sometimes swap it with the secret."""
+    """Returns the id if it looks like one: callers sometimes send the secret in its place."""
     return access_key_id if _USUAL.fullmatch(access_key_id) else "Credential"
 
 

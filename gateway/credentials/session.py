@@ -5,7 +5,7 @@ secret    base64url(HMAC-SHA256(master key, "secret" + token))
 
 One key makes both digests, so their inputs must never be equal: claims are a JSON object and begin with a
 brace, the other input begins with the label "secret". A token alone does not reveal its secret (D22). The
-first master key issues, all of them verify; a token names its key by a derived identifier.
+first master key signs new tokens, and all of them verify; a token names its key by a derived identifier.
 """
 
 import hmac
@@ -128,7 +128,7 @@ def _encode(data: bytes) -> bytes:
 
 
 def _decode(text: bytes) -> bytes:
-    """Decodes the one canonical text. Raises InvalidCredentials for others: base64 has several per value."""
+    """Decodes canonical base64url. Raises InvalidCredentials for another spelling of the same bytes."""
     try:
         data = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except ValueError:
@@ -139,7 +139,7 @@ def _decode(text: bytes) -> bytes:
 
 
 class Issuer(Struct, frozen=True):
-    """Roles that may be issued session credentials, and the longest lifetime; None issues none."""
+    """Session credentials for approved roles. `sessions` is None if no master key is configured."""
 
     sessions: SessionCredentials | None
     roles: ApprovedRoles

@@ -16,7 +16,7 @@ from gateway.domain.model import Caller
 
 
 class Networks:
-    """The configured networks that the address of a peer is compared with; false if there are none."""
+    """Configured networks, which a peer's address may belong to; false if there are none."""
 
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = [ip_network(network) for network in networks]
@@ -70,7 +70,7 @@ class TrustedProxy:
         return Caller(role_of(arn.decode("latin-1")))
 
     def strip(self, headers: Headers) -> Headers:
-        """Returns the headers without the two of the proxy, for a request that it has not verified."""
+        """Drops the proxy's two headers from a request that it has not verified."""
         if headers.get(self._caller_header) is None and headers.get(self._secret_header) is None:
             return headers
         return headers.without(self._caller_header, self._secret_header)

@@ -1,6 +1,6 @@
 """The access log: one line for a sampled share of all requests, and for those that need attention.
 
-Failures and refused callers are logged whatever the share is, at most `LINES_PER_SECOND` of each (D48).
+Failures and refused callers are always logged, at most `LINES_PER_SECOND` of each (D48).
 """
 
 import logging
@@ -18,7 +18,7 @@ from gateway.sigv4 import stated_access_key_id
 log = logging.getLogger("kvs.access")
 
 LINES_PER_SECOND = 20
-"""Limit for failures, and separately for refused callers: an attack cannot hide failures."""
+"""Separate limits for failures and for refused callers, so that an attack cannot hide failures."""
 
 _ADMISSION = (BindingInactive.code, UnsupportedAppType.code)
 """Refusals with 403 that do not concern the identity of the caller."""

@@ -1,7 +1,7 @@
 """Explanations of refused calls for the developer who has to correct them (D168).
 
-They are worked out after the refusal, so a good call pays nothing for them. No token, value or query is
-repeated, because each may be a secret.
+They are computed after the refusal, so a good call pays nothing for them. They quote no token, value or
+query, because each may be a secret.
 """
 
 import json
@@ -25,7 +25,7 @@ _UNSET = frozenset({b"undefined", b"null", b"none", b"nil", b"nan", b"false", b"
 
 
 def explain_path(path: bytes) -> str:
-    """Explains a path that is no route."""
+    """Explains a path that is not a route."""
     name = path.rstrip(b"/").rpartition(b"/")[2].lower()
     if name in _OPERATIONS:
         return f"no such path: did you mean /v1/{name.decode()}?"
@@ -49,7 +49,7 @@ def explain_mismatch(call: Call, claim: Claim) -> str:
 
 
 def explain_token(token: bytes) -> str | None:
-    """Explains a token without a binding; None if it has the form of a table token."""
+    """Explains why a token has no binding. Returns None if it looks like a table token."""
     if token.lower() in _UNSET:
         return f'the token is "{token.decode()}": the variable that holds it is not set'
     if token.startswith((b"$", b"{", b"process.env")):
@@ -81,7 +81,7 @@ def type_of(sent: bytes) -> str:
 
 
 def explain_json(body: bytes) -> str:
-    """Explains a body that is no JSON object; bytes are counted from 0. Its lone surrogates are replaced."""
+    """Explains why a body is not a JSON object. Bytes are counted from 0. `body` has no lone surrogates."""
     if not body.strip():
         return "not JSON: the body is empty"
     if body.startswith(b"\xef\xbb\xbf"):
@@ -103,7 +103,7 @@ def explain_json(body: bytes) -> str:
 
 
 def _unreadable(body: bytes, position: int) -> str | None:
-    """Names the token at which JSON breaks off, if another language is known for it."""
+    """Names the first token that is not JSON, if it is one of another common language."""
     if body[position : position + 1] == b"'":
         return "a single quote"
     word = _NOT_OF_JSON.match(body, position)
@@ -111,12 +111,12 @@ def _unreadable(body: bytes, position: int) -> str | None:
 
 
 def explain_content_type(field: bytes) -> str:
-    """Explains a Content-Type other than that of JSON."""
+    """Explains a Content-Type other than `application/json`."""
     return f"Content-Type: {_text(field) or 'missing'}, allowed: application/json"
 
 
 def name_of(field: bytes) -> str:
-    """Returns the name in a header field, as sent and cut to a bounded length."""
+    """Returns the name in a header field as it was sent, cut to a bounded length."""
     return field.decode("latin-1")[:_LONGEST_NAME]
 
 
@@ -136,7 +136,7 @@ def explain_ttl(sent: bytes, limits: Limits) -> str:
 
 
 def explain_fields(unknown: Collection[str], known: Collection[str]) -> str:
-    """Warns of fields that the operation does not have."""
+    """Explains which fields of a body are unknown to the operation."""
     return "; ".join(_explain_field(name, known) for name in unknown)
 
 

@@ -1,7 +1,7 @@
 """Stage 7: parses a body into an operation that is valid by construction.
 
-The order of checks is contract: content type, JSON, key, value, TTL. A value is validated as JSON but never
-decoded: it is stored as the bytes that were sent (D3).
+The order of checks is part of the contract: content type, JSON, key, value, TTL. A value is validated as JSON
+but never decoded: it is stored as the bytes that were sent (D3).
 """
 
 import re
@@ -30,7 +30,7 @@ _INTEGER = re.compile(rb"0|[1-9][0-9]{0,9}")
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
-"""Escapes in JSON text: pairs of surrogates, a lone surrogate (its digits are the group), any other."""
+"""Escapes in JSON: a surrogate pair, a lone surrogate (the group holds its digits), or any other escape."""
 
 _MAX_CHARACTER_BYTES = 4  # of UTF-8
 
@@ -110,7 +110,7 @@ def _decode(body: bytes, decoder: msgspec.json.Decoder[_Fields], notes: Response
 def _decode_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _Fields:
     r"""Decodes a body with unknown fields, or with a lone surrogate such as `\ud800`.
 
-    The decoder refuses lone surrogates. Each is replaced by letters before decoding, and restored afterwards.
+    The decoder refuses lone surrogates. Each is spelled in letters before decoding, and restored after it.
     """
     spelling = _letters_absent_from(body)
     text = body
@@ -134,7 +134,7 @@ def _decode_again(body: bytes, wanted: type[_Fields], notes: ResponseNotes) -> _
 
 
 def _letters_absent_from(body: bytes) -> bytes:
-    """Returns letters that no sender can foresee: with known letters a body could force a long search."""
+    """Returns random letters that the body lacks: a sender who predicts them could force a long search."""
     letters = b"lone" + token_hex(8).encode()
     return letters if letters not in body else _letters_absent_from(body)
 

@@ -1,6 +1,6 @@
 """The order of policies. `Pipeline.serve`, read from top to bottom, is the contract.
 
-The handler has checked route and body size before.
+The handler has already checked the route and the size of the body.
 """
 
 import logging
@@ -43,10 +43,10 @@ from gateway.observability.usage import Usage
 log = logging.getLogger("kvs.pipeline")
 
 _CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
-"""Counts a call that a shutdown has cancelled: its real answer is not known here."""
+"""The metered answer of a call that a shutdown cancels; the handler makes the real one."""
 
 Served = tuple[Answer, TenantLabels | None, Caller | None]
-"""The answer, the billed tenant and the caller; None for stages that the call did not reach."""
+"""The answer, the billed tenant and the caller; the latter two are None if no stage has found them."""
 
 
 class Pipeline:
@@ -70,7 +70,7 @@ class Pipeline:
         self._executor = executor
 
     def replace_policies(self, signature: CallerPolicy, table_token: TableTokenPolicy) -> None:
-        """Serves calls under these policies from the next call on."""
+        """Replaces the policies, from the next call on."""
         self._signature = signature
         self._table_token = table_token
 
@@ -122,7 +122,7 @@ class MeteredCall(Struct, frozen=True, gc=False):
 
 
 OpenMeter = Callable[[Grant, Call], MeteredCall]
-"""Opens the meter of a granted call before anything else is done for it. The meter is closed exactly once."""
+"""Opens the meter of a granted call, as its first step. The meter is closed exactly once."""
 
 
 def meter_of(usage: Usage) -> OpenMeter:
@@ -133,7 +133,7 @@ def meter_of(usage: Usage) -> OpenMeter:
 class Executor:
     """The last stage: executes operations on the tables of metered calls.
 
-    Expiry is decided here alone, so that all stores agree on the last millisecond of an entry (D7).
+    Only this class decides whether an entry has expired, so all stores agree to the millisecond (D7).
     """
 
     def __init__(self, entries: EntryStore, clock: Clock) -> None:
@@ -141,7 +141,7 @@ class Executor:
         self._clock = clock
 
     async def execute(self, metered: MeteredCall, operation: TableOperation) -> Outcome:
-        """Raises StorageUnavailable; the store may then have applied a put or delete, or not."""
+        """Executes an operation. Raises StorageUnavailable: a put or delete may have been applied or not."""
         keyspace = metered.grant.keyspace
         try:
             match operation:

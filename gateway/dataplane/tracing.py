@@ -1,6 +1,6 @@
 """Tracing of calls: wraps the handler and the meter if tracing is configured.
 
-Otherwise both are used unwrapped, so that no request pays even for a branch.
+Otherwise both are used unwrapped, so tracing costs nothing, not even a branch.
 """
 
 from gateway.dataplane.handler import ROUTES

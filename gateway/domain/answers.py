@@ -38,7 +38,7 @@ class Answer(Struct, frozen=True, gc=False):
 
 
 NOT_STORED = ("Cache-Control", "no-store")
-"""Belongs to every answer that holds data of the control plane or credentials."""
+"""A field of every answer that contains credentials or data of the control plane."""
 
 _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,6 +1,6 @@
-"""Refusals of the data plane, and the bases of all others. `answers.refuse` alone renders them.
+"""Refusals of the data plane, and the bases of all others. Only `answers.refuse` renders them.
 
-Status and code are contract. The directory and the other planes keep their refusals in modules of their own.
+Status and code are part of the contract. The directory and the other planes have refusals of their own.
 Neither a message nor a detail holds a canonical string, a token, a secret, a key or a value.
 """
 
@@ -62,7 +62,7 @@ class MethodNotAllowed(Refusal, status=405, code="method_not_allowed"):
 class SignatureRefusal(Refusal, status=403):
     """Base of the refusals of layer 1. `error_type` is the exception name that AWS clients look for.
 
-    Each has a message in the words of AWS, which is also its detail unless it has one.
+    Each has a message in the words of AWS. It is repeated as the detail of a refusal without one.
     """
 
     error_type: str = "InvalidSignatureException"

@@ -69,7 +69,7 @@ class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
 
 
 class Binding(Struct, frozen=True, gc=False):
-    """The meaning of a table token. `budgets` are charged in order: table, then app environment (D42)."""
+    """The table, app environment and limits of a table token. The table's budget is charged first (D42)."""
 
     environment: Environment
     app_type: str

@@ -1,6 +1,6 @@
 """All limits and name patterns, as the types that settings and request fields are checked against.
 
-Configuration may lower limits, never raise them. A pattern covers the whole text.
+Configuration may lower limits, never raise them. Every pattern matches a whole text, not a part of it.
 """
 
 import re
@@ -12,7 +12,7 @@ WINDOW_MS = 60_000
 """Length of a rate limit's fixed window."""
 
 SUPPORTED_APP_TYPES = frozenset({"api", "web-ssr", "sse"})
-"""App types whose calls are served. Another type (static `web`) can be registered; its calls are refused."""
+"""App types whose calls are served. Other types (such as static `web`) can be registered, but not called."""
 
 
 def unserved_type(app_type: str) -> str:
@@ -35,7 +35,7 @@ AppCursor = Annotated[
         description="an app, app/env, or the value in the link to the next page",
     ),
 ]
-"""Cursor of a page of apps: after an app, after one of its environments, or the cursor of a link."""
+"""Start of a page of apps: behind an app, behind one of its environments, or where a link points."""
 
 OrgCursor = Annotated[
     str,
@@ -44,7 +44,7 @@ OrgCursor = Annotated[
         description="an organization, or the value in the link to the next page",
     ),
 ]
-"""Cursor of a page of organizations: after one of them, or the cursor of a link."""
+"""Start of a page of organizations: behind one of them, or where a link points."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
 """Number of items on a page."""
@@ -120,9 +120,9 @@ Secret = Annotated[str, Meta(min_length=SECRET_CHARACTERS)]
 
 
 def is_repetitive(secret: str) -> bool:
-    """Returns whether a secret repeats a piece of at most half its length; the last copy may be cut (D143).
+    """Returns whether a secret is one short piece written twice or more; the last copy may be cut (D143).
 
-    If so, its first half occurs again where the second copy begins, and nowhere before.
+    The piece is at most half of the secret. So the second copy begins where the first half occurs again.
     """
     length = secret.find(secret[: (len(secret) + 1) // 2], 1)
     return length > 0 and secret.startswith(secret[length:])

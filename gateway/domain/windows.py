@@ -6,9 +6,10 @@ from cachetools import LRUCache
 
 
 class WindowedCounts:
-    """Counts by key. A key's window opens with its first count after the last window closed.
+    """Counts by key. A key's window opens at the first count after its previous window has closed.
 
-    At most `max_keys` are kept; the least recently used is evicted and starts over. `now_ms` is monotonic.
+    At most `max_keys` keys are kept; the least recently used one is evicted and starts over at 0. `now_ms` is
+    monotonic.
     """
 
     def __init__(self, now_ms: Callable[[], int], *, window_ms: int, max_keys: int) -> None:

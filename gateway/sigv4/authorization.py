@@ -1,8 +1,8 @@
 """Parses the Authorization field and the instant of signing.
 
-Both are checked for their format alone. A caller sends the same Credential and SignedHeaders in each request
-of a day, so these statements are cached; signatures are not. Unauthenticated callers can send any statement,
-so one that is longer than any signer needs is parsed and not cached (D18).
+Only their format is checked here. A caller sends the same Credential and SignedHeaders in each request of a
+day, so these statements are cached; signatures are not. Unauthenticated callers can send any statement, so
+statements longer than any signer needs are parsed but not cached (D18).
 """
 
 import re
@@ -26,7 +26,7 @@ _PRINTABLE = re.compile(rb"[!-~]+")
 _CACHED_STATEMENTS = 1024
 _CACHED_LISTS = 256
 _CACHED_BYTES = 1024
-"""Longest statement or list in the cache: one of 8,000 bytes would take 200 KB when parsed."""
+"""Longest cached statement or list. Parsed, a statement of 8,000 bytes would take 200 KB."""
 
 
 class Credential(Struct, frozen=True):
@@ -172,7 +172,7 @@ def signing_date(headers: Headers) -> bytes:
 
 @lru_cache(1024)
 def unix_seconds(date: bytes) -> int:
-    """Returns seconds since 1970. Raises IncompleteSignature unless it is a real moment in basic form."""
+    """Returns seconds since 1970. Raises IncompleteSignature unless `date` is a real date in basic format."""
     digits = _BASIC_FORM.fullmatch(date)
     if digits is None:
         raise IncompleteSignature("Date must be in ISO-8601 'basic format', YYYYMMDDTHHMMSSZ.")
@@ -184,6 +184,6 @@ def unix_seconds(date: bytes) -> int:
 
 
 def basic_form(seconds: int) -> str:
-    """Returns the instant in the form that clients sign."""
+    """Formats seconds since 1970 as clients sign them."""
     # strftime writes years before 1000 with fewer than four digits
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ").zfill(16)

@@ -18,7 +18,7 @@ _TAB = ord("\t")
 _UNRESERVED = "-_.~"
 _CACHED_TARGETS = 256
 _CACHED_BYTES = 128
-"""Longest target in the cache: the routes are short, and unauthenticated callers can send any other."""
+"""Longest cached target: the routes are short, and unauthenticated callers can send any other target."""
 
 
 def canonical_uri(path: bytes) -> bytes:
@@ -50,7 +50,7 @@ def canonical_query(query: bytes) -> bytes:
 def canonical_request(
     method: bytes, target: bytes, signed: SignedHeaders, values: tuple[bytes, ...], payload_hash: bytes
 ) -> bytes:
-    """Returns the canonical request; `values` are those of the signed headers, in their order."""
+    """Returns the canonical request; `values` are those of the signed headers, in the same order."""
     request = signed.request % (method, _canonical_target(target), *values, payload_hash)
     if _TAB in request or b"" in request.split(b" "):  # finds two spaces in half the time of `in`
         values = tuple(map(_fold, values))

@@ -1,7 +1,7 @@
 """The rules of Signature V4, checked in a fixed order.
 
 `examine` checks everything that needs no secret: format, region, service, scope, time, signed headers, host.
-Then its caller looks up the key, and `SigningKeys.prove` checks the signature. DESIGN.md lists the refusals.
+Then the policy looks up the secret, and `SigningKeys.prove` checks the signature. DESIGN.md has the refusals.
 """
 
 import re
@@ -148,7 +148,7 @@ def _signed_values(signed: SignedHeaders, headers: Headers) -> tuple[bytes, ...]
         values = tuple(map(headers.__getitem__, signed.names))
     except KeyError as unsent:
         raise _signed_without_value(unsent.args[0], headers) from None
-    if b"\n".join(headers).count(AMZ) > signed.amz_count:  # so it occurs in a name that is not signed
+    if b"\n".join(headers).count(AMZ) > signed.amz_count:  # some name with this prefix is not signed
         _check_unsigned(headers, headers.keys() - signed.names)
     content_hash = headers.get(_CONTENT_HASH)
     if content_hash is not None and content_hash.startswith((b"UNSIGNED-PAYLOAD", b"STREAMING-")):
@@ -183,7 +183,7 @@ def strip_default_port(host: str) -> str:
 
 
 def _plain(name: str, pattern: re.Pattern[str] = _NAME) -> str:
-    """Returns a name as sent if it looks like one: a caller may have put a secret in its place."""
+    """Returns the name if it is well-formed; any other text is not repeated, because it may be a secret."""
     if not name:
         return "empty"
     return name if pattern.fullmatch(name) else "malformed"

@@ -27,7 +27,7 @@ class Bindings(Protocol):
 
 
 class TableTokenPolicy:
-    """Finds the binding of the bearer token. Of `headers` the first that was sent counts."""
+    """Finds the binding of the bearer token in the first of `headers` that was sent."""
 
     def __init__(self, bindings: Bindings, headers: tuple[bytes, ...] = (TOKEN_HEADER,)) -> None:
         self._bindings = bindings
@@ -35,11 +35,11 @@ class TableTokenPolicy:
 
     @classmethod
     def for_development(cls, bindings: Bindings) -> "TableTokenPolicy":
-        """Accepts the token in `Authorization` as well, which no signature needs then."""
+        """Accepts the token in `Authorization` as well, which is free if calls are not signed."""
         return cls(bindings, (TOKEN_HEADER, _AUTHORIZATION))
 
     async def bind(self, call: Call, caller: Caller) -> Binding:
-        """Raises MissingToken, InvalidToken or AuthUnavailable."""
+        """Returns the binding of the call's token. Raises MissingToken, InvalidToken or AuthUnavailable."""
         token = self._token(call.headers)
         binding = await self._bindings.resolve(token, caller.role)
         if binding is None:
@@ -57,7 +57,10 @@ class TableTokenPolicy:
 
 
 def admit(caller: Caller, binding: Binding) -> Grant:
-    """Raises BindingInactive, UnsupportedAppType or, for credentials of another app, CallerNotApproved."""
+    """Returns the grant of an admitted call.
+
+    Raises BindingInactive, UnsupportedAppType or, for credentials of another app, CallerNotApproved.
+    """
     if not binding.active:
         raise BindingInactive
     if binding.app_type not in SUPPORTED_APP_TYPES:

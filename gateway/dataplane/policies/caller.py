@@ -23,7 +23,7 @@ class CallerPolicy(Protocol):
 
 
 class SignaturePolicy:
-    """Requires a role that a signature or a trusted proxy proves, and that is approved."""
+    """Requires an approved role, proven by a signature or by a trusted proxy."""
 
     def __init__(
         self,

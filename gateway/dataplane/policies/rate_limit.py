@@ -1,7 +1,7 @@
 """The exact rate limit: one fixed window of 60 s per bucket, counted in the shared store.
 
-A window's count only rises, so a refusal holds until the window closes: refusals are cached here, without a
-call of the store. An admission is never cached, because other replicas charge the same window (D42).
+A window's count only rises, so a refusal holds until the window closes: refusals are cached here and repeated
+without a call to the store. Admissions are never cached, because other replicas charge the same window (D42).
 """
 
 from collections.abc import Callable
@@ -62,9 +62,9 @@ class ExactRateLimiter:
         return tighter
 
     def _refuse_while_closed(self, grant: Grant) -> None:
-        """Refuses by the cached refusals of all budgets before any is charged.
+        """Checks the cached refusals of all budgets before any budget is charged.
 
-        Otherwise calls over the limit of the app environment would go on to use up the limit of the table.
+        Otherwise calls over the limit of the app environment would keep using up the limit of the table.
         """
         closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in grant.budgets)
         if not closed_until_ms:
