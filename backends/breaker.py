@@ -23,7 +23,7 @@ class Breaker:
         self._next_probe_ms = 0
         self._last_reason = ""
         self.is_open = False
-        """Whether calls are refused, probes excepted."""
+        """True if calls are refused, probes excepted."""
 
     def admit(self) -> None:
         """Raises BackendUnavailable while the breaker is open, unless this call is the probe."""

@@ -127,6 +127,6 @@ class PublicHandler:
 
 
 def _names(if_none_match: bytes | None, tag: str) -> bool:
-    """Whether the field names the tag; a proxy that compresses makes tags weak (RFC 9110, section 13.1.2)."""
+    """Returns whether the field names the tag. A compressing proxy makes tags weak (RFC 9110, 13.1.2)."""
     tags = [each.strip().removeprefix(b"W/") for each in (if_none_match or b"").split(b",")]
     return b"*" in tags or tag.encode() in tags

@@ -1,6 +1,6 @@
 """The directory: app environments, their tables, and the bindings that table tokens resolve to.
 
-records    the documents in the store, and the bindings that are made of them
+records    the documents in the store, and the bindings made from them
 tokens     the format of a table token, and its digest
 declared   apps from the configuration file
 corrupt    records that cannot be decoded: detected, logged, checked again
@@ -8,6 +8,6 @@ errors     refusals of the directory
 retention  the time for which replicas cache bindings, registered in the store
 apps       the control plane's view: find, change and list apps
 resolve    the data plane's view: from a token to its binding, cached
-reclaim    the space of deleted tables, given back in the background
+reclaim    gives back the space of deleted tables, in the background
 parts      all of these, wired together
 """

@@ -35,7 +35,7 @@ class CorruptRecord(CorruptEntry):
 
 
 class CorruptRecords:
-    """Names of the records that were found corrupt and may still be, at most the first thousand."""
+    """Names of the records that were found corrupt and may still be so, at most the first thousand."""
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
@@ -54,7 +54,7 @@ class CorruptRecords:
             raise CorruptRecord("a directory record cannot be read") from None
 
     async def salvage(self, name: str, record: Record) -> AppRecord:
-        """Returns the app in a record; of a corrupt one at least its name and its tables, for their removal.
+        """Returns the app in a record. A corrupt one has at least its name and tables, so it can be removed.
 
         A table id counts only if no other app's record contains it (D135): a corrupt record may hold bytes of
         another document, and a removal deletes the tables that it returns. Raises BackendError.

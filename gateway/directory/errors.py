@@ -40,5 +40,5 @@ class ChangeUnknown(
 ):
     """Not a ControlRefusal: the store did not answer in time, so the change may have been applied.
 
-    `kvs-gateway` knows this outcome by its detail: a changed text is unknown to the commands before it.
+    The command `kvs-gateway` recognizes this outcome by its detail; older versions would miss a changed text.
     """

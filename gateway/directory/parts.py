@@ -43,7 +43,7 @@ def directory_parts(
     fresh_ms: int,
     stale_ms: int,
 ) -> DirectoryParts:
-    """Builds a directory that caches bindings for `fresh_ms`, and for `stale_ms` more without the store."""
+    """Builds a directory that caches bindings for `fresh_ms`, or `stale_ms` longer if the store is down."""
     corrupt = CorruptRecords(records)
     retention = CacheRetention(records, corrupt, fresh_ms=fresh_ms, stale_ms=stale_ms)
     bindings = CachedBindings(

@@ -1,4 +1,4 @@
-"""The directory's documents, and the bindings that are made of them.
+"""The directory's documents, and the bindings made from them.
 
 app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
 token/{sha256}           a TokenRecord: the pointer from a token to its app environment
@@ -6,8 +6,8 @@ reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a
 memory/bindings          a RetentionRecord: the longest time for which any replica caches bindings
 lease/reclaiming         a LeaseRecord: the replica that reclaims, and its progress
 
-`apps.changes` says which of them count when. Replicas of the previous version read and write the same records
-during a rollout, so stored field names stay.
+`apps.changes` explains when each of them is valid. During a rollout, replicas of the previous version read
+and write the same records, so stored field names must not change.
 """
 
 from sys import intern
@@ -98,13 +98,13 @@ class _FieldChanges(Struct, frozen=True):
 
     @property
     def named(self) -> dict[str, Any]:
-        """The given fields alone."""
+        """The fields that were given."""
         values = {field: getattr(self, field) for field in self.__struct_fields__}
         return {field: value for field, value in values.items() if value is not UNSET}
 
 
 class AppChange(_FieldChanges, frozen=True):
-    """New values of fields of an app."""
+    """A change of an app."""
 
     type: str | UnsetType = UNSET
     requests_per_minute: int | UnsetType | None = UNSET
@@ -112,7 +112,7 @@ class AppChange(_FieldChanges, frozen=True):
 
 
 class TableChange(_FieldChanges, frozen=True):
-    """New values of fields of a table."""
+    """A change of a table."""
 
     minute_limit: int | UnsetType | None = UNSET
 
@@ -126,9 +126,9 @@ class TokenRecord(Struct, frozen=True):
 class ReclaimRecord(Struct, frozen=True):
     """The intent to give back the space of a table of this app.
 
-    `environment` None: version 0.2.0 found the intent corrupt, and no app with the table. `is_purged`: the
-    first purge is done, and a second one is due after a wait, of which `waited_ms` have passed. Version 0.2.0
-    also writes a checksum, `seal`, which is ignored here.
+    `environment` is None if version 0.2.0 found the intent corrupt, and no app with the table. If
+    `is_purged`, the first purge is done, and the second one is due after a wait, of which `waited_ms` have
+    passed. Version 0.2.0 also writes a checksum, `seal`, which is ignored.
     """
 
     environment: Environment | None

@@ -31,7 +31,7 @@ class CacheRetention:
         self.fresh_ms = fresh_ms
         self.stale_ms = stale_ms
         self.is_registered = False
-        """Whether the store holds a retention at least as long as this replica's."""
+        """True if the store holds a retention at least as long as this replica's."""
 
     async def register(self) -> None:
         """Returns once the store holds this replica's retention or a longer one. Raises BackendError."""

@@ -1,7 +1,7 @@
 """Table tokens: `kvs_`, 256 random bits, a checksum; 49 letters and digits after the prefix.
 
-By the checksum (CRC-32 of everything before it) mistyped tokens are refused without a read of the store, and
-secret scanners match without false alarms. Only the SHA-256 of a token is stored.
+The checksum is the CRC-32 of everything before it. With it, mistyped tokens are refused without a read of the
+store, and secret scanners match without false alarms. Only the SHA-256 of a token is stored.
 """
 
 import re
@@ -25,7 +25,7 @@ def new_token() -> str:
 
 
 def is_well_formed(token: bytes) -> bool:
-    """Whether prefix, alphabet, length and checksum are correct."""
+    """Returns whether prefix, alphabet, length and checksum are correct."""
     shape = _SHAPE.fullmatch(token)
     return shape is not None and _checksum(token[:-_CHECKSUM_CHARACTERS]) == shape[1]
 

@@ -24,7 +24,7 @@ Warnings = dict[StoreWarning, bool]
 
 
 def may_evict(memory: Facts) -> bool | None:
-    """Whether the server may evict keys at maxmemory; None if it does not report its policy.
+    """Returns whether the server may evict keys at maxmemory; None if it does not report its policy.
 
     Counters carry a time to live, so every policy except noeviction may evict them, and a tenant would then
     exceed its limit. The source is INFO, because managed servers refuse CONFIG GET.
@@ -34,7 +34,7 @@ def may_evict(memory: Facts) -> bool | None:
 
 
 def writes_when_isolated(replication: Facts) -> bool | None:
-    """Whether this master keeps acknowledging writes that no replica receives; None for other servers.
+    """Returns whether this master acknowledges writes that no replica receives; None for other servers.
 
     INFO has no field for `min-replicas-to-write`. Redis counts its good replicas only where that directive
     and `min-replicas-max-lag` are set, so the presence of the count shows it.

@@ -56,7 +56,7 @@ class Sentinels:
         return master
 
     async def name_another(self) -> bool:
-        """Whether more than half name another master than the adopted one."""
+        """Returns whether more than half name another master than the adopted one."""
         master = self._majority(_votes(await self._poll()))
         return master is not None and master != self._adopted
 

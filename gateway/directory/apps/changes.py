@@ -1,14 +1,14 @@
 """Changes of a managed app: compare-and-swap on one document, and the order of the writes around it.
 
-One document holds an app with all its tables, so one swap keeps every rule about them, whatever other changes
-of the app run at the same time (D26). Two kinds of side records help, and mean nothing without the document:
+One document holds an app with all its tables, so each swap can uphold every rule about them, even while other
+changes of the app run (D26). Two kinds of side records exist only for the sake of the document:
 
 pointer   from a token's digest to its app; a token is valid only if the app's document has it (D27)
 intent    to give back the space of a table; it is carried out only after the app has lost the table (D133)
 
-They are written before the swap that gives them a meaning, and removed after the swap that ends it. A crash
-at any point therefore leaves at most a side record without a meaning. The opposite order would leave an
-issued token that never resolves, or entries that nothing ever deletes.
+A side record is written before the swap that puts it to use, and removed after the swap that makes it
+obsolete. A crash at any point therefore leaves at most an unused side record. The opposite order would leave
+an issued token that never resolves, or entries that nothing ever deletes.
 
 The reply to a swap may be lost (D132). Each swap therefore writes its own id into the document, which keeps
 the last eight, and a swap without a reply is judged by the document read afterwards:
@@ -44,14 +44,17 @@ _RETRY_SECONDS = 0.1
 _KEPT_IDS = 8
 
 Mutation = Callable[[AppRecord | None], AppRecord | None]
-"""The next document, from the current one; None is no app. Runs once per attempt. Raises ControlRefusal."""
+"""Returns the next document, given the current one; None means no app. Runs once per attempt.
+
+Raises ControlRefusal.
+"""
 
 DecodeRecord = Callable[[str, Record], Awaitable[AppRecord]]
 """Decodes the app in the record of a name. Raises BackendError."""
 
 
 class AppDiff(Struct, frozen=True):
-    """The app before and after a change; None is no app."""
+    """The app before and after a change; None means no app."""
 
     before: AppRecord | None
     after: AppRecord | None
@@ -118,7 +121,7 @@ class DocumentChange:
         raise self._failure(BackendUnavailable("a record of the directory keeps changing"))
 
     def _failure(self, error: BackendError | ControlRefusal) -> BackendError | ControlRefusal | ChangeUnknown:
-        """Returns `error`, which says that nothing was changed, unless a reply is missing."""
+        """Returns `error`, since nothing was changed, or ChangeUnknown if a reply is missing."""
         return ChangeUnknown() if self._sent else error
 
     async def _attempt(self, now_ms: int) -> AppDiff | None:
@@ -134,7 +137,10 @@ class DocumentChange:
         return await self._swap(record, diff)
 
     def _judge_sent(self, record: Record | None, now: AppRecord | None) -> AppDiff | None:
-        """Returns the diff of an earlier swap that was applied without a reply. Raises ChangeUnknown."""
+        """Returns the diff of an earlier swap that was applied and whose reply was lost, else None.
+
+        Raises ChangeUnknown if nobody can know.
+        """
         version = None if record is None else record.version
         ids = () if now is None else now.changes
         for own_id, sent in list(self._sent.items()):
@@ -143,7 +149,7 @@ class DocumentChange:
             if own_id in ids or (now is None and sent.diff.after is None):
                 return sent.diff
             # The expected version is still there: the swap may yet arrive. The repetition expects the same
-            # version, so the store applies only one of the two, and both ids stay under judgement.
+            # version, so the store applies only one of the two; both ids are judged again by the next read.
             if version == sent.expected:
                 continue
             # Another version, without our id. If the id before ours is still kept, the document's history did

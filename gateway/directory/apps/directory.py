@@ -143,7 +143,7 @@ class Directory:
         doomed: str | None = None
 
         def delete(app: AppRecord) -> AppRecord:
-            # By the id that the first attempt found: a repetition after a lost reply must not delete a table
+            # By the id that the first attempt found: after a lost reply, a repetition must not delete a table
             # that was created again under the same name.
             nonlocal doomed
             doomed = doomed or find_table(app, name).id

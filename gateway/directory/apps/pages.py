@@ -1,8 +1,8 @@
 """Lists of apps, declared and managed in one order, and of their organizations, one page at a time.
 
 The order is that of the record names, so the apps of an organization are adjacent and a page can begin
-anywhere (D157). The cost of a page does not depend on the number of apps before or after it. A page of which
-most is hidden from the caller ends early, so that it costs no more than others (D172).
+anywhere (D157). The cost of a page does not depend on the number of apps before or after it. If most apps of
+a page are hidden from the caller, the page ends early and costs no more than others (D172).
 """
 
 import asyncio
@@ -24,13 +24,13 @@ _APPS_PER_STEP = 100
 """Records decoded before other tasks get their turn."""
 
 _NAMES_PER_PAGE = 50
-"""Names read per step of a list of organizations: the most that one organization costs."""
+"""Names read per step of a list of organizations: the maximum cost of one organization."""
 
 _STEPS = 4
-"""Reads for one page of apps at most: one for the wanted number, the others to get past hidden apps."""
+"""Maximum number of reads for one page of apps: one for its limit, the others to get past hidden apps."""
 
 _ORG_STEPS = 100
-"""Reads for one page of organizations at most, unless its limit is higher."""
+"""Maximum number of reads for one page of organizations, unless its limit is higher."""
 
 _AFTER_SLASH = "0"
 """The character after the slash: every name that begins with `acme/` sorts before `acme0`."""
@@ -41,7 +41,7 @@ _ORG = re.compile(rf"{APPS}([A-Za-z0-9][A-Za-z0-9._-]*)/")
 Listed = TypeVar("Listed")
 
 IsShown = Callable[[str], bool]
-"""Whether the caller may see the app or organization of that name."""
+"""Returns whether the caller may see the app or organization of this name."""
 
 
 class Listing(Struct, Generic[Listed], frozen=True):
@@ -62,9 +62,9 @@ class DirectoryPages:
     async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Listing[AppRecord]:
         """Returns at most `limit` (up to `LONGEST_PAGE`) visible apps of an organization.
 
-        With `after`, those behind an environment (`app/env`) or behind all environments of an app (`app`). A
-        declared app takes precedence over a managed one of its name. Corrupt records are left out
-        (D135).
+        `after` names an environment (`app/env`) or an app (`app`): the page begins behind it, or behind all
+        of its environments. A declared app takes precedence over a managed one of its name. Corrupt records
+        are left out (D135).
         """
         prefix = f"{APPS}{org}/"
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
@@ -84,7 +84,7 @@ class DirectoryPages:
     async def _readable(
         self, named: Sequence[tuple[str, str, Record | AppRecord]], is_shown: IsShown
     ) -> list[AppRecord]:
-        """Decodes the apps that are visible and not corrupt, from app name, record name and record."""
+        """Decodes the visible apps that are not corrupt, given app name, record name and record of each."""
         apps = []
         for number, (app, name, each) in enumerate(named, 1):
             with suppress(CorruptRecord):
@@ -110,7 +110,7 @@ class DirectoryPages:
         return Listing(found, reached if len(found) < limit else None)
 
     async def _managed_organizations(self, after: str, limit: int, is_shown: IsShown) -> Listing[str]:
-        """Reads record names and skips behind the last organization among them, until enough are found."""
+        """Reads a few record names, skips to the end of the last organization in them, and repeats."""
         position = f"{APPS}{after}{_AFTER_SLASH}" if after else ""
         found: list[str] = []
         reached = after

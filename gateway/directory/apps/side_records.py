@@ -24,7 +24,7 @@ class SideRecords:
         self._environment = environment
         self._announced: set[str] = set()
         self.is_in_doubt = False
-        """Whether the reply to a swap of a pointer or an intent was lost."""
+        """True if the reply to a swap of a pointer or an intent was lost."""
 
     async def announce(self, tokens: set[str], doomed_tables: set[str]) -> None:
         """Writes the pointers of new tokens and the intents of doomed tables. Raises BackendError."""
@@ -47,9 +47,9 @@ class SideRecords:
     async def settle(self, new_tokens: set[str], void_tokens: set[str], gone_tables: set[str]) -> None:
         """Completes an applied change: every new token has a pointer, every removed table an intent.
 
-        Those written before may be lost: with a master that failed over before the swap of the document
-        (D132), or because a reclaimer dropped the intent as abandoned, if the change paused for very long.
-        Pointers of void tokens are removed; one that remains because the store fails is harmless.
+        The records that `announce` wrote may be lost: by a failover before the swap of the document (D132),
+        or because the change paused for so long that a reclaimer dropped the intent as abandoned. Pointers of
+        void tokens are removed; one that remains because the store fails is harmless.
         """
         with suppress(BackendError):
             for sha256 in sorted(new_tokens):

@@ -16,7 +16,7 @@ from gateway.directory.tokens import sha256_of
 from gateway.domain.rules import SUPPORTED_APP_TYPES, unserved_type
 
 _MAX_TOKENS = 8
-"""Valid tokens of one table: each one carries all rights of the table and adds to each read of the app."""
+"""Maximum of valid tokens of one table: each has all rights of the table, and enlarges the app's document."""
 
 
 def find_table(app: AppRecord, name: str) -> TableRecord:

@@ -2,22 +2,22 @@
 
 An intent is in one of three states:
 
-- The table is in its app's document: the deletion has not swapped yet, or crashed before it did. After an
-  hour it has crashed, and the intent is dropped.
+- The table is still in its app's document: the deletion has not swapped yet, or crashed before it did. After
+  an hour it counts as crashed, and the intent is dropped.
 - The table is gone: it is purged immediately, which gives back nearly all of its space.
-- It is gone, and for longer than any binding is cached and any call takes: it is purged again, and the intent
-  is dropped. Until then a replica that cannot read the directory may serve the table from its cache, and a
-  put that it began in time may reach the store after the first purge.
+- The table has been gone for longer than any binding is cached and any call takes: it is purged again, and
+  the intent is dropped. Until then a replica that cannot read the directory may serve the table from its
+  cache, and a put that it began in time may reach the store after the first purge.
 
-No purge meets a table that is alive. A table id is random and never reused, so a table that its app has
-lost is gone for good. Only ids of that random form are purged, so no intent reaches a declared table. An
-intent that cannot be decoded purges nothing: it stays, is logged and counted as a corrupt record, and affects
-no other intent. An intent of a corrupt app waits until the app is restored or removed (D135).
+A live table is never purged. A table id is random and never reused, so a table that its app has lost is gone
+for good. Only ids of that random form are purged, so no intent reaches a declared table. An intent that
+cannot be decoded purges nothing: it stays, is logged and counted as a corrupt record, and affects no other
+intent. An intent of a corrupt app waits until the app is restored or removed (D135).
 
-Time is measured by a replica's monotonic clock while an intent stays at one version, and parts of the wait
-are written into the intent. A part begins after its version was written, and counts only for the replica that
-swaps this version for the next. Parts therefore never overlap, their sum never exceeds the time that has
-passed, and neither wrong wall clocks nor restarts shorten the wait (D133).
+The wait is measured in parts, which are added up in the intent. A part is the time for which one replica has
+seen one version of the intent, by its monotonic clock. The replica adds the part by swapping that version for
+the next, and only one replica succeeds. Parts therefore never overlap, their sum never exceeds the time that
+has passed, and neither wrong wall clocks nor restarts shorten the wait (D133).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -68,14 +68,14 @@ class Intents:
         self._seen.clear()
 
     async def any(self) -> bool:
-        """Whether there is any intent. Raises BackendError."""
+        """Returns whether there is any intent. Raises BackendError."""
         return bool(await self._records.page(RECLAIMS, after="", limit=1))
 
     async def due(self, limit: int, stalled: Collection[str] = ()) -> dict[str, str]:
         """Returns names and versions of the first `limit` intents whose tables are to be purged now.
 
-        Stalled intents come last, and only together with others. Every other intent is advanced to its next
-        state where that is due. Raises BackendError.
+        Stalled intents come last, and only together with others. Other intents advance to their next state if
+        it is time. Raises BackendError.
         """
         self.failures = []
         intents = [intent async for intent in all_records(self._records, RECLAIMS)]
@@ -93,9 +93,10 @@ class Intents:
         return due
 
     async def are_due(self, intents: Mapping[str, str]) -> bool:
-        """Whether all of them still have these versions and their tables are gone. Raises BackendError.
+        """Returns whether all intents still have these versions and their tables are gone.
 
-        A run that the lease names is checked like an intent: its record may be damaged as well.
+        They are checked although the lease names them, because the record of the lease may be damaged.
+        Raises BackendError.
         """
         for name, version in intents.items():
             record = await self._records.read(name)
@@ -163,7 +164,7 @@ class Intents:
 
 
 def _is_managed(name: str) -> bool:
-    """Whether the intent of this name is for a managed table."""
+    """Returns whether the intent of this name is for a managed table."""
     table_id = name.removeprefix(RECLAIMS)
     ids = table_ids_in(Record(table_id.encode(errors="surrogateescape"), ""))
     return name.startswith(RECLAIMS) and ids == {table_id}

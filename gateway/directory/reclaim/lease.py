@@ -35,11 +35,11 @@ class Lease:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to renew."""
+        """Returns whether it is time to renew."""
         return self._now_ms() - self._renewed_ms >= RENEWED_AFTER_MS
 
     async def is_elsewhere(self) -> bool:
-        """Whether another replica holds the lease and may still be working."""
+        """Returns whether another replica holds the lease and may still be working."""
         record = await self._records.read(LEASE)
         version = None if record is None else record.version
         if version != self._seen_version:

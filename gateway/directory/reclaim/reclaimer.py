@@ -1,4 +1,4 @@
-"""The space of deleted tables, given back in the background by one replica at a time.
+"""Gives back the space of deleted tables in the background, on one replica at a time.
 
 The holder of the lease makes one purge run through the store for all tables whose intents are due (D161).
 Tables that are deleted meanwhile join the next run. Each step of a run is small, and a pause after it bounds
@@ -25,7 +25,7 @@ COMMANDS_PER_SECOND = 1000
 """One hundredth of a Redis server's capacity, and one quarter of a new DynamoDB table's."""
 
 KEYS_PER_SECOND = 50_000
-"""A scanned key costs Redis little, and this event loop as much. 10 million foreign keys take 200 s."""
+"""A scanned key costs Redis little, and this event loop no more. 10 million foreign keys take 200 s."""
 
 TABLES_PER_RUN = 500
 """The lease names them all: 42 KB of the 400 KB that an item of DynamoDB may have."""
@@ -33,7 +33,7 @@ TABLES_PER_RUN = 500
 _ROUND_SECONDS = 15.0
 _LEASE_SECONDS = LEASE_MS / 1000
 _POLL_SECONDS = 3600.0
-"""Without an announcement: for intents from versions before the feed, which announced nothing."""
+"""Pause without an announcement: versions before the feed wrote intents and announced nothing."""
 
 log = logging.getLogger("kvs.directory")
 
@@ -67,7 +67,7 @@ class Reclaimer:
         return len(self._intents)
 
     async def run(self) -> None:
-        """Makes one round of as many runs as are due. The next round repeats what failed."""
+        """Makes one round: every purge run that is due. The next round repeats the runs that failed."""
         self.pause_seconds = _ROUND_SECONDS
         self._stalled.clear()
         try:
@@ -112,7 +112,7 @@ class Reclaimer:
                 return _LEASE_SECONDS
 
     async def _continue(self, run: PurgeRun) -> bool:
-        """Makes a run until its end or until the store fails. Returns False if the lease is lost.
+        """Continues a run until it ends or the store fails. Returns False if the lease is lost.
 
         A stalled run stays in the lease for the next round. If tables were deleted meanwhile, a new run for
         all of them replaces it.
@@ -135,7 +135,7 @@ class Reclaimer:
         return await self._close(run)
 
     async def _close(self, run: PurgeRun) -> bool:
-        """Notes in each intent that the whole store was purged of its table."""
+        """Notes in each intent that its table was purged from the whole store."""
         for name, version in run.intents.items():
             await self._intents.note_purged(name, version)
             await _pace(commands=2)

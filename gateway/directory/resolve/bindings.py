@@ -2,7 +2,7 @@
 
 Changes made through this replica are in effect when their call returns; those of other replicas once the feed
 has announced them. `freshness` decides whether a cached binding may be used, `single_flight` what happens to
-a lookup that a change overtakes. A corrupt record is no outage: its app is refused whatever is cached (D135).
+a lookup that a change overtakes. A corrupt record is no outage: its app is refused, cached or not (D135).
 """
 
 from hashlib import sha256
@@ -76,7 +76,7 @@ class CachedBindings:
         return self._unless_void(binding)
 
     def invalidate(self, environment: Environment) -> None:
-        """Stops the use of everything cached of a changed app, even while the store is down.
+        """Stops the use of all cached bindings of a changed app, even while the store is down.
 
         The bindings stay in the cache, so that the app's tokens still count as known tokens (D148).
         """
@@ -104,13 +104,13 @@ class CachedBindings:
             self._lookups.note_possible_changes()
 
     def _unless_void(self, binding: Binding | None) -> Binding | None:
-        """Voids a token that has ended, or whose app is declared: the file takes precedence."""
+        """Returns None for a token that has ended, or whose app is declared: the file takes precedence."""
         if binding is None or self._declared.find(binding.environment) is not None:
             return None
         return self._unless_ended(binding)
 
     def _unless_cached_void(self, cached: CachedBinding) -> Binding | None:
-        """Does the same, but searches the declared apps only once per edition of them (D166)."""
+        """Does the same for a cached binding; searches each edition of the declared apps only once (D166)."""
         if cached.edition is not self._declared.edition:
             if self._declared.find(cached.binding.environment) is not None:
                 return None

@@ -12,18 +12,18 @@ MAX_UNKNOWN_TOKENS = 10_000
 
 
 class CachedBinding(Struct, gc=False):
-    """A binding from the store's record of `version`; `resolve.freshness` decides whether it may be used."""
+    """A binding from one version of its app's record; `resolve.freshness` decides whether it may be used."""
 
     binding: Binding
     version: str
     epoch: int
     confirmed_ms: int
-    """The last time for which the store confirmed it: by its lookup, or by the feed before it expired."""
+    """The last time as of which the store confirmed it: by its lookup, or by the feed before it expired."""
     fresh_until_ms: int
     covered_by_feed: bool = True
-    """Whether an answer of the feed that does not name its app confirms it."""
+    """True if an answer of the feed confirms it by not naming its app."""
     may_be_stale: bool = True
-    """Whether the feed has announced every change since the lookup, so that a long outage may be bridged."""
+    """True if the feed has announced every change since the lookup: it may then bridge a long outage."""
     edition: object = None
     """The edition of the declared apps in which its app was last searched for, and not found."""
 
@@ -40,8 +40,8 @@ class CacheCounts(Struct):
 class BindingCache(FIFOCache[bytes, CachedBinding]):
     """Bindings by token digest; the oldest one is evicted.
 
-    A change names an app, not its tokens, so an index holds the digests of each environment. The request path
-    uses `find`, the `get` of a plain dictionary: one step, where the cache's own lookup takes three.
+    A change names an app, not its tokens, so an index holds the digests of each environment. Requests use
+    `find`, the `get` of a plain dictionary: one step instead of the three of the cache's own lookup.
     """
 
     def __init__(self) -> None:
@@ -69,11 +69,11 @@ class BindingCache(FIFOCache[bytes, CachedBinding]):
         self._corrupt_until_ms[digest] = until_ms
 
     def is_unknown(self, digest: bytes, now_ms: int) -> bool:
-        """Whether a recent lookup found no app with this token."""
+        """Returns whether a recent lookup found no app with this token."""
         return self._unknown_until_ms.get(digest, 0) > now_ms
 
     def is_corrupt(self, digest: bytes, now_ms: int) -> bool:
-        """Whether a recent lookup met a corrupt record."""
+        """Returns whether a recent lookup met a corrupt record."""
         return self._corrupt_until_ms.get(digest, 0) > now_ms
 
     def drop_unknown(self, digest: bytes | None = None) -> None:

@@ -12,7 +12,7 @@ from gateway.directory.records import RECLAIMS, environment_in, token_digest_in
 from gateway.directory.resolve.bindings import CachedBindings
 
 _POSITION_VALID_SECONDS = 3600.0
-"""Stores keep announcements longer (a day, or ten thousand of them), but collect them in no fixed order."""
+"""Stores keep announcements longer (a day, or ten thousand of them), but delete them in no fixed order."""
 
 
 class FeedFollower:
@@ -29,12 +29,12 @@ class FeedFollower:
         self._wake_reclaimer: Callable[[], None] = lambda: None
 
     def wake_on_intent(self, wake: Callable[[], None]) -> None:
-        """Calls `wake` from now on after an intent was changed, or may have been."""
+        """Registers `wake`, which is called whenever an intent has changed or may have changed."""
         self._wake_reclaimer = wake
 
     @property
     def silent_seconds(self) -> float:
-        """Seconds since the begin of the last poll that was answered, or since the start."""
+        """Seconds since the last answered poll began, or since the start."""
         return (self._now_ms() - self._answered_ms) / 1000
 
     async def follow(self) -> None:
@@ -53,7 +53,7 @@ class FeedFollower:
         if not changes.is_complete or any(name.startswith(RECLAIMS) for name in changes.names):
             self._wake_reclaimer()
         # Only after the invalidations: a binding must not count as confirmed while its change is unprocessed.
-        # As of the begin of the poll: a change during the poll may be missing from the answer.
+        # As of the beginning of the poll: a change during the poll may be missing from the answer.
         self._bindings.feed_confirmed(polled_at_ms, is_complete=changes.is_complete)
         self.gaps += not changes.is_complete
         self._position, self._answered_ms = changes.position, polled_at_ms

@@ -48,13 +48,13 @@ class Freshness:
     def looked_up(self, binding: Binding, version: str, began_ms: int) -> CachedBinding:
         """Returns a binding for the cache, as read from the record of `version`.
 
-        Its time counts from the begin of the lookup, so a process that pauses in between caches no longer.
+        Its age counts from the beginning of the lookup, so a pause of the process does not extend its use.
         """
         fresh_until_ms = began_ms + self._retention.fresh_ms
         return CachedBinding(binding, version, self._epoch, began_ms, fresh_until_ms)
 
     def is_fresh(self, cached: CachedBinding) -> bool:
-        """Whether it may be used without a lookup."""
+        """Returns whether it may be used without a lookup."""
         if cached.epoch != self._epoch:
             return False
         now_ms = self._now_ms()
@@ -88,7 +88,7 @@ class Freshness:
         cached.confirmed_ms = _NEVER_MS
 
     def usable_during_outage(self, cached: CachedBinding) -> bool:
-        """Whether it may be used while the store is down; if so, it is fresh for one second."""
+        """Returns whether it may be used while the store is down; if so, it is fresh for one second."""
         self.expire(cached)
         now_ms = self._now_ms()
         until_ms = cached.confirmed_ms + self._retention.fresh_ms

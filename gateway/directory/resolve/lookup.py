@@ -63,7 +63,7 @@ class BindingLookup:
         return binding
 
     async def _may_cache(self) -> bool:
-        """Whether the replica that reclaims knows the retention of this one (D133)."""
+        """Returns whether the replica that reclaims knows the retention of this one (D133)."""
         if not self._retention.is_registered:
             with suppress(BackendError):
                 await self._retention.register()

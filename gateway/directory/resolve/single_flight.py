@@ -1,4 +1,4 @@
-"""One lookup per token at a time (single flight), and none that a change has overtaken is used or cached.
+"""One lookup per token at a time (single flight). A lookup that a change has overtaken is not used or cached.
 
 The race to exclude: a lookup reads the app's document before a change and finishes after it. It must neither
 answer a call that began after the change, nor be cached.
@@ -20,7 +20,7 @@ _MAX_LOOKUPS = 3
 """Per call: an app that changes continuously must not keep a call waiting forever."""
 
 IsCurrent = Callable[[], bool]
-"""Whether a lookup may still be cached."""
+"""Returns whether a lookup may still be cached."""
 
 LookUp = Callable[[bytes, IsCurrent], Awaitable[Binding | None]]
 
@@ -62,7 +62,7 @@ class SingleFlight:
         self._in_flight.clear()
 
     def detach(self, digest: bytes) -> None:
-        """Lets no later call join a lookup that may have missed the creation or removal of its token."""
+        """Keeps later calls from joining a lookup that may have missed the token's creation or removal."""
         self._in_flight.pop(digest, None)
 
     def note_possible_changes(self) -> None:

@@ -37,7 +37,7 @@ class UnknownTokenLimiter:
         self._known[digest] = None
 
     def may_look_up(self, caller: str, digest: bytes) -> bool:
-        """Whether the caller may cause a lookup of a token that is not cached."""
+        """Returns whether the caller may cause a lookup of a token that is not cached."""
         unknown = self._unknown.count(caller)
         if unknown < MAX_UNKNOWN or digest in self._known:
             return True
