@@ -46,7 +46,7 @@ async def test_good_clients_are_served_while_others_use_up_scarce_resources(star
     ):
         await until(lambda: traffic.answered + len(traffic.failures) >= ENOUGH)
     assert len(traffic.failures) <= MOST_FAILURES * ENOUGH, traffic.failures[:5]
-    assert traffic.p99() < P99_SECONDS + 5 * traffic.held_up
+    assert traffic.p99() < P99_SECONDS + traffic.held_up
     assert watch.failed_probes == []
 
 

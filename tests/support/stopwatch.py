@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -57,6 +58,7 @@ class HeldUp:
         self.longest = 0.0
         """The most within a moment, which is what one call may have met with."""
         self._recent: deque[tuple[float, float]] = deque()
+        self._history: list[tuple[float, float]] = []
         self._queued: dict[str, float] = {}
         self._ticks = 0
 
@@ -69,6 +71,11 @@ class HeldUp:
         with suppress(asyncio.CancelledError):
             await self._watching
 
+    def since(self, began: float) -> float:
+        """Returns the seconds since a moment of the monotonic clock, to within two ticks."""
+        before = bisect_left(self._history, (began,)) - 1
+        return self.total - (self._history[before][1] if before >= 0 else 0.0)
+
     async def _watch(self) -> None:
         while True:
             began = time.monotonic()
@@ -80,6 +87,7 @@ class HeldUp:
     def _note(self, now: float, seconds: float) -> None:
         self.total += seconds
         self._recent.append((now, self.total))
+        self._history.append((now, self.total))
         while now - self._recent[0][0] > _MOMENT_SECONDS:
             self._recent.popleft()
         self.longest = max(self.longest, seconds, self.total - self._recent[0][1])

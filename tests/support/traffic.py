@@ -48,6 +48,7 @@ class Traffic:
         """Pipelined calls behind an answer that closed their connection."""
         self.failures: list[str] = []
         self.seconds: list[float] = []
+        """Of each call since it was due, less those in which clients or server waited for a processor."""
         self._held_up = HeldUp()
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -129,7 +130,7 @@ class Traffic:
     def _account(self, reply: WireReply, due: float) -> bool:
         """Whether the connection closes."""
         self.answered += 1
-        self.seconds.append(time.monotonic() - due)
+        self.seconds.append(time.monotonic() - due - self._held_up.since(due))
         if reply.status != 200:
             self.failures.append(f"{reply.status} {reply.body.decode()}")
         self.moved += reply.closes
