@@ -20,9 +20,7 @@ _HEAD = """\
 # Licences
 
 What the gateway runs on, at the versions of `requirements.lock`. Made by `make licences`.
-
-| package | version | licence |
-| --- | --- | --- |"""
+"""
 
 
 def licence_of(name: str) -> str:
@@ -44,7 +42,7 @@ def main() -> None:
     rows = [_HEAD]
     for pin in pins():
         try:
-            rows.append(f"| {pin.name} | {pin.version} | {licence_of(pin.name)} |")
+            rows.append(f"- {pin.name} {pin.version}: {licence_of(pin.name)}")
         except PackageNotFoundError:
             raise SystemExit(f"{pin.name} is not installed here") from None
     sys.stdout.write("\n".join([*rows, ""]))

@@ -8,9 +8,7 @@ import pytest
 from tests.project.licences import is_allowed, licence_of
 from tests.project.lock import ROOT, pins
 
-ROWS = re.findall(
-    r"^\| ([a-z0-9-]+) \| ([0-9]\S*) \| (.+) \|$", (ROOT / "LICENSES.md").read_text(), re.MULTILINE
-)
+ROWS = re.findall(r"^- ([a-z0-9-]+) ([0-9]\S*): (.+)$", (ROOT / "LICENSES.md").read_text(), re.MULTILINE)
 
 
 def test_every_locked_package_is_listed_at_its_version():
