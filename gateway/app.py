@@ -20,7 +20,7 @@ from gateway.composition.ops import OpsPlane
 from gateway.composition.shared import Certificates, open_shared
 from gateway.config.settings import Settings
 from gateway.directory.parts import DirectoryParts
-from gateway.replica.background import dropping_idle_rows, fetching_keys, health_checks, tending
+from gateway.replica.background import directory_chores, dropping_idle_rows, fetching_keys, health_checks
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Reload
 from gateway.replica.run import Replica
@@ -70,7 +70,7 @@ async def build_app(
         shared.drain,
         background=[
             health_checks(ops.health),
-            *tending(directory.parts),
+            *directory_chores(directory.parts),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),
             fetching_keys(shared.issuers),
         ],

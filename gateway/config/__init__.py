@@ -6,10 +6,10 @@ strict_yaml      YAML without repeated keys, objects or unbounded depth
 interpolation    `${NAME}`, `${NAME:-default}` and `file:/path` in strings
 decoding         converts a YAML tree to settings, or to mistakes with their paths
 certificates     checks and replaces the certificates of listeners
-apps             contradictions of declared apps
-callers          contradictions of callers' credentials
-workloads        contradictions of workloads
+apps             contradictions in `apps`
+callers          contradictions in `signature.credentials`
+workloads        contradictions in `workloads`
 dangers          settings that open the gateway to strangers
-contradictions   contradictions between keys
-loading          loads a file into settings or all of its problems, and detects changes
+contradictions   contradictions between keys, of all sections
+loading          loads a file into settings, or into all of its problems, and detects changes
 """

@@ -1,4 +1,4 @@
-"""Contradictions in `apps`: tables, names and tokens that cannot stand beside each other."""
+"""Contradictions in `apps`: too many tables, and names or tokens that occur twice."""
 
 from hashlib import sha256
 
@@ -27,7 +27,7 @@ def check_apps(settings: Settings, problems: Problems) -> None:
 
 
 def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tuple[str, str]]:
-    """Returns the path and the digest of the table's token, or nothing unless it has exactly one."""
+    """Returns the path and the digest of the table's token; nothing if it has none or two."""
     if (table.token is None) == (table.token_sha256 is None):
         problems.add(path, "needs either token or token_sha256")
         return []

@@ -1,4 +1,4 @@
-"""Contradictions in `signature.credentials`: callers that nobody approves, proxies that anybody could be."""
+"""Contradictions in `signature.credentials`: roles without approval, proxies that anyone can impersonate."""
 
 import re
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ def _is_private(network: IPv4Network | IPv6Network) -> bool:
 
 
 def _check_accounts(patterns: list[str], problems: Problems) -> None:
-    """Requires an account in each pattern: in IAM anyone can use a role of an own account (D145)."""
+    """Requires an account in each pattern: anyone can create a matching role in their own account (D145)."""
     for index, pattern in enumerate(patterns):
         parts = pattern.split(":")
         if len(parts) < 6 or not _ACCOUNT.fullmatch(parts[4]):

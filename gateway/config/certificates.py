@@ -48,15 +48,15 @@ def server_context(tls: TlsSettings, path: str) -> ssl.SSLContext:
     if not (Path(tls.certificate).is_file() and Path(tls.key).is_file()):  # reading a pipe would block
         raise UnusableCertificate(path)
     try:
-        # an empty password: OpenSSL would ask the terminal for the one of an encrypted key
+        # With an empty password OpenSSL refuses an encrypted key. With none it would ask at the terminal.
         context.load_cert_chain(tls.certificate, tls.key, password="")
-    except OSError:  # SSLError, of a pair that does not fit, is one
+    except OSError:  # also SSLError, if certificate and key do not match
         raise UnusableCertificate(path) from None
     return context
 
 
 def check_certificate(tls: TlsSettings, path: str, problems: Problems) -> None:
-    """Notes why the files are unusable."""
+    """Notes why the files are unusable, if they are."""
     if not problems.with_files:
         return
     unreadable = [key for key in ("certificate", "key") if not _is_readable(getattr(tls, key))]

@@ -37,10 +37,10 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
     listen = settings.listen
     taken: set[tuple[str, int]] = set()
     for name, listener in listen.named.items():
-        place = (listener.host, listener.port)
-        if listener.port and place in taken:
+        address = (listener.host, listener.port)
+        if listener.port and address in taken:
             problems.add(f"listen.{name}.port", "is the port of another listener")
-        taken.add(place)
+        taken.add(address)
     for name, tls in listen.tls.items():
         check_certificate(tls, f"listen.{name}.tls", problems)
     _check_bearers(settings, problems)

@@ -1,6 +1,6 @@
 """Settings that open the gateway to strangers: mistakes, unless a key of the file allows them (D143).
 
-Each danger that such a key allows is logged at the start, so that nobody has to remember what the key covers.
+Each danger that such a key allows is logged at startup, so nobody has to remember what the key covers.
 """
 
 import logging
@@ -100,8 +100,8 @@ def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
             "is missing: tokens of workloads would cross the network in clear text",
         )
     for index, workloads in enumerate(settings.workloads):
-        for place, each in enumerate(workloads.tokens):
-            yield from _of_token(each.token, f"workloads[{index}].tokens[{place}].token")
+        for number, each in enumerate(workloads.tokens):
+            yield from _of_token(each.token, f"workloads[{index}].tokens[{number}].token")
         if workloads.jwks is not None and workloads.jwks.startswith("http://"):
             yield f"workloads[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
 

@@ -1,4 +1,4 @@
-"""Converts a YAML tree to settings. msgspec stops at the first mistake; a walk then finds all (D115)."""
+"""Converts a YAML tree to settings. msgspec stops at the first mistake; `decode` finds all of them (D115)."""
 
 import re
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def _shape_of(tree: Any) -> str:
 
 
 def _decode_section(kinds: tuple[type[Struct], ...], tree: Any, path: str, problems: Problems) -> Any:
-    """Converts a section. Wrong optional keys count as absent, so that the rest can be checked."""
+    """Converts a section. Optional keys with wrong values count as absent, so the others can be checked."""
     if not isinstance(tree, Mapping):
         problems.add(path, "expected a mapping")
         return None
@@ -114,7 +114,7 @@ def _decode_list(kind: Any, bare: Any, tree: Any, path: str, problems: Problems)
 
 
 def _decode_item(kind: Any, tree: Any, path: str, index: int, problems: Problems) -> Any:
-    """Converts an item with msgspec, and by the slower walk only to report its mistakes.
+    """Converts an item with msgspec; only if that fails, the slower `decode` reports its mistakes.
 
     Items are converted one at a time: msgspec holds the GIL, and a list of 100,000 apps in one call would
     stall the event loop during a reload.

@@ -42,7 +42,7 @@ class Outside(Struct, frozen=True):
 
 
 class Interpolated(str):
-    """A string from outside the file. It is converted if a number is expected, because there all is text."""
+    """A string from outside the file, where all values are text: converted if a number is expected."""
 
     __slots__ = ()
 

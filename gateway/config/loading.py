@@ -1,4 +1,4 @@
-"""Loads a file into settings or all of its problems, and detects changes of it and of files it names."""
+"""Loads a file into settings, or into all of its problems, and detects changes of it and its named files."""
 
 import os
 import stat
@@ -55,7 +55,7 @@ def parse(
 
 
 def _add_contradictions(settings: Settings | None, tree: Any, problems: Problems) -> None:
-    """Notes contradictions, except in sections with mistakes of shape, which were read in part."""
+    """Notes contradictions, except in sections whose shape has mistakes: their values are incomplete."""
     if settings is None and isinstance(tree, dict):
         settings = decode(Settings, {**tree, "region": "unknown"}, "", Problems())
     if settings is None:
@@ -116,7 +116,7 @@ class ConfigurationFile:
         try:
             settings = load(self._file, self._environ, read)
         except InvalidConfiguration:
-            self.marks = before | marks  # correcting a file that it named before may be what is needed
+            self.marks = before | marks  # a file that was named before may be the one to be corrected
             raise
         named = frozenset(_named_in(settings))
         self._in_use = self._in_use or named  # these stay in use until a restart, whatever is named later
@@ -138,7 +138,7 @@ def _read_again(file: Path) -> str:
 
 
 def _named_in(settings: Settings) -> Iterator[Path]:
-    """Yields files that settings name and other rooms read: certificates, key sets, files of the stores."""
+    """Yields the named files that other rooms read: certificates, key sets, files of the stores."""
     for tls in settings.listen.tls.values():
         yield from (Path(tls.certificate), Path(tls.key))
     for jwks in [each.jwks for each in settings.workloads] + [each.jwks for each in settings.control.oidc]:

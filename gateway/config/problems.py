@@ -20,7 +20,7 @@ class Problem(Struct, frozen=True, order=True):
 
 
 def is_name(key: object) -> bool:
-    """Returns whether a key may be shown. A typing error can turn a secret value into a key."""
+    """Returns whether a key may be shown. A typo can turn a secret value into a key."""
     return re.fullmatch(r"[A-Za-z0-9_]{1,32}", str(key)) is not None
 
 
@@ -33,7 +33,7 @@ def repeats(values: Sequence[Hashable]) -> list[int]:
 
 
 class Problems:
-    """Collects mistakes, so that all are reported together. Without files, theirs are ignored."""
+    """Collects mistakes, so all are reported together. `with_files` is False if files are not checked."""
 
     def __init__(self, *, with_files: bool = True) -> None:
         self.found: list[Problem] = []

@@ -1,7 +1,6 @@
 """The shape of the configuration: the type, range and default of each key.
 
-Units are in the names. `config.example.yaml` says what each key means; a test
-holds the two together.
+Units are in the names. `config.example.yaml` explains each key; a test compares the two.
 """
 
 from typing import Annotated, Literal
@@ -147,7 +146,7 @@ class ControlToken(Section, frozen=True):
 
 
 class IdentityRule(Section, frozen=True):
-    """Permissions of callers whose claim has a value, alone or in a list."""
+    """Permissions of callers whose claim equals `value`, or is a list that contains it."""
 
     claim: Claim
     value: Claim
@@ -183,8 +182,8 @@ class ConsoleSettings(Section, frozen=True):
     prometheus: Url | None = None
 
 
-class WorkloadPlace(Section, frozen=True):
-    """The role and the app environment of an identity's credentials."""
+class WorkloadRole(Section, frozen=True):
+    """The role and app environment of the credentials that a workload gets."""
 
     role: Role
     org: Name
@@ -192,11 +191,11 @@ class WorkloadPlace(Section, frozen=True):
     env: Name = DEFAULT_ENV
 
 
-class WorkloadSubject(WorkloadPlace, frozen=True, kw_only=True):
+class WorkloadSubject(WorkloadRole, frozen=True, kw_only=True):
     subject: Claim
 
 
-class WorkloadToken(WorkloadPlace, frozen=True, kw_only=True):
+class WorkloadToken(WorkloadRole, frozen=True, kw_only=True):
     token: Text
 
 

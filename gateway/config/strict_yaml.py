@@ -1,8 +1,8 @@
 """YAML without repeated keys, without objects, and without nesting that overflows the stack.
 
 The tree is built from the parser's events in one pass, which takes a tenth of what PyYAML's nodes cost: a
-file with 100,000 apps takes seconds. What a plain scalar means (`yes`, `0x10`, `2026-11-20`) is asked of
-PyYAML. The events come from libyaml where PyYAML was built with it.
+file with 100,000 apps takes seconds. PyYAML decides the type of a plain scalar (`yes`, `0x10`, `2026-11-20`).
+The events come from libyaml if PyYAML was built with it.
 """
 
 from collections.abc import Hashable
@@ -20,13 +20,13 @@ from yaml.scanner import Scanner
 from gateway.config.problems import InvalidConfiguration, Problem
 
 _MOST_VALUES = 5_000_000
-"""Three times what 100,000 apps with three tables each have."""
+"""Three times as many as 100,000 apps with three tables each have."""
 
 _CHARACTERS_PER_VALUE = 100
-"""Characters of a string that count as one more value, so that aliases of one long string are bounded."""
+"""Each such number of characters in a string counts as one more value: it bounds aliases of long strings."""
 
 _MOST_KEYS = 10_000
-"""In one mapping, those that are merged into it included."""
+"""Bound for the keys of one mapping, including those that are merged into it."""
 
 _DEEPEST = 100
 
@@ -36,7 +36,7 @@ _COLLECTIONS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 def read_yaml(text: str) -> Any:
-    """The tree in a text. Raises InvalidConfiguration, or RecursionError for what is nested too deeply."""
+    """Returns the tree in a text. Raises InvalidConfiguration, or RecursionError if nested too deeply."""
     try:
         return _Builder(text).document()
     except yaml.YAMLError as error:
@@ -80,7 +80,7 @@ class _Builder:
         self._depth = 0
 
     def document(self) -> Any:
-        """The document, None if there is none. Raises YAMLError, ValueError, RecursionError."""
+        """Returns the document; None if there is none. Raises YAMLError, ValueError, RecursionError."""
         self._next()
         event = self._next()
         if type(event) is yaml.StreamEndEvent:
@@ -93,7 +93,7 @@ class _Builder:
         return tree
 
     def _value(self, event: Any) -> Any:
-        """Composes the node that begins with this event. Aliases are bounded: few can expand to billions."""
+        """Builds the value that begins with this event. Aliases are counted: a few can expand to billions."""
         kind = type(event)
         if kind is yaml.AliasEvent:
             return self._alias(event)
@@ -133,7 +133,7 @@ class _Builder:
             return text
         try:
             return self._constructor.construct_object(yaml.ScalarNode(tag, text, event.start_mark))
-        except (LookupError, AttributeError):  # of a text that is not what its tag says
+        except (LookupError, AttributeError):  # the text does not fit its tag
             raise _error("another kind of value", event) from None
 
     def _collection(self, event: Any) -> Any:
@@ -153,7 +153,7 @@ class _Builder:
         return items
 
     def _mapping(self, start: Any) -> dict[Hashable, Any]:
-        """With YAML's merges: what the mapping says itself wins, then the first of those that it names."""
+        """Builds a mapping with YAML's merges. Its own keys win, then those of the first merged mapping."""
         own: dict[Hashable, Any] = {}
         merged: dict[Hashable, Any] = {}
         while type(event := self._next()) is not yaml.MappingEndEvent:
@@ -171,11 +171,11 @@ class _Builder:
         return mapping
 
     def _merge_sources(self, event: Any) -> list[dict[Hashable, Any]]:
-        """The last one wins."""
+        """Returns the mappings to merge in reverse order, because a later update wins."""
         value = self._value(event)
         sources = value[::-1] if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
-            raise _error("merges what is no mapping", event)
+            raise _error("merges something that is not a mapping", event)
         return sources
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway.config.problems import Problems, repeats
-from gateway.config.settings import Settings, WorkloadPlace, WorkloadSettings, is_url
+from gateway.config.settings import Settings, WorkloadRole, WorkloadSettings, is_url
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.domain.rules import BEARER_TOKEN
 
@@ -28,8 +28,8 @@ def check_workloads(settings: Settings, problems: Problems) -> None:
     for index in repeats([token for _, token in tokens]):
         problems.add(tokens[index][0], "is given more than once")
     roles = ApprovedRoles(settings.signature.approved_roles)
-    for path, place in _places(settings.workloads):
-        if not roles.approves(place.role):
+    for path, each in _roles(settings.workloads):
+        if not roles.approves(each.role):
             problems.add(f"{path}.role", "is not one of signature.approved_roles")
 
 
@@ -55,13 +55,13 @@ def _check_keys(jwks: str, path: str, problems: Problems) -> None:
 
 def _tokens(settings: Settings) -> Iterator[tuple[str, str]]:
     for index, workloads in enumerate(settings.workloads):
-        for place, each in enumerate(workloads.tokens):
-            yield f"workloads[{index}].tokens[{place}].token", each.token
+        for number, each in enumerate(workloads.tokens):
+            yield f"workloads[{index}].tokens[{number}].token", each.token
 
 
-def _places(every: Sequence[WorkloadSettings]) -> Iterator[tuple[str, WorkloadPlace]]:
+def _roles(every: Sequence[WorkloadSettings]) -> Iterator[tuple[str, WorkloadRole]]:
     for index, workloads in enumerate(every):
-        for place, subject in enumerate(workloads.subjects):
-            yield f"workloads[{index}].subjects[{place}]", subject
-        for place, token in enumerate(workloads.tokens):
-            yield f"workloads[{index}].tokens[{place}]", token
+        for number, subject in enumerate(workloads.subjects):
+            yield f"workloads[{index}].subjects[{number}]", subject
+        for number, token in enumerate(workloads.tokens):
+            yield f"workloads[{index}].tokens[{number}]", token

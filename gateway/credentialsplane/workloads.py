@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from backends.clock import Clock
-from gateway.config.settings import WorkloadPlace, WorkloadSettings
+from gateway.config.settings import WorkloadRole, WorkloadSettings
 from gateway.credentials.session import IssuedSession, Issuer
 from gateway.credentialsplane.errors import (
     ExpiredIdentity,
@@ -47,9 +47,9 @@ class Workloads:
     def __init__(self, every: Sequence[WorkloadSettings], issuers: Issuers, clock: Clock) -> None:
         self._clock = clock
         self._by_token = {
-            sha256(each.token.encode()).digest(): _workload(each, f"workloads[{index}].tokens[{place}]")
+            sha256(each.token.encode()).digest(): _workload(each, f"workloads[{index}].tokens[{number}]")
             for index, workloads in enumerate(every)
-            for place, each in enumerate(workloads.tokens)
+            for number, each in enumerate(workloads.tokens)
         }
         trusted = {
             each.issuer: TrustedIssuer(each.issuer, each.audience, issuers.keys_at(each.issuer, each.jwks))
@@ -142,8 +142,8 @@ class _Expiry(Struct, frozen=True):
     exp: float
 
 
-def _workload(place: WorkloadPlace, subject: str, issuer: TrustedIssuer | None = None) -> Workload:
-    environment = Environment(place.org, place.app, place.env)
+def _workload(configured: WorkloadRole, subject: str, issuer: TrustedIssuer | None = None) -> Workload:
+    environment = Environment(configured.org, configured.app, configured.env)
     if issuer is None:
-        return Workload(place.role, environment, subject)
-    return Workload(place.role, environment, subject, issuer.name, issuer.audience)
+        return Workload(configured.role, environment, subject)
+    return Workload(configured.role, environment, subject, issuer.name, issuer.audience)

@@ -1,4 +1,4 @@
-"""Background loops: health checks, chores of the directory, fetching keys, dropping idle rows."""
+"""Background loops: health checks, chores of the directory, keys of issuers, idle rows of usage."""
 
 import asyncio
 import logging
@@ -25,15 +25,15 @@ StartTask = Callable[[], Background]
 
 _HEALTH_SECONDS = 1.0
 _FEED_SECONDS = 1.0
-_AGREE_SECONDS = 15.0
+_REGISTER_SECONDS = 15.0
 _KEYS_SECONDS = 10.0
-_LOOK_SECONDS = 60.0
+_SCAN_SECONDS = 60.0
 _RECLAIM_REST_SECONDS = 0.5
 _FETCH_SECONDS = 10.0
 
 
 def every(seconds: float, step: Callable[[], Awaitable[None]]) -> StartTask:
-    """Repeats a step with a pause after each."""
+    """Repeats a step, with a pause after each repetition."""
     return lambda: Background(step, lambda: seconds, report)
 
 
@@ -48,7 +48,7 @@ def health_checks(health: Health) -> StartTask:
 
 
 def fetching_keys(issuers: Issuers) -> StartTask:
-    """Fetches the keys of issuers that are due."""
+    """Fetches the issuers' keys that are due."""
     return every(_KEYS_SECONDS, issuers.refresh)
 
 
@@ -57,7 +57,7 @@ def dropping_idle_rows(usage: Usage, idle_seconds: float) -> StartTask:
     return every(min(max(idle_seconds / 4, 0.25), 60.0), usage.drop_idle)
 
 
-def tending(directory: DirectoryParts) -> list[StartTask]:
+def directory_chores(directory: DirectoryParts) -> list[StartTask]:
     """Chores of the directory, each in a loop of its own."""
     return [
         _follow_feed(directory),
@@ -73,17 +73,17 @@ def _follow_feed(directory: DirectoryParts) -> StartTask:
 
 
 def _register_retention(directory: DirectoryParts) -> StartTask:
-    """Registers the time for which this replica caches bindings. After that it costs nothing."""
-    return every(_AGREE_SECONDS, _with_the_directory(directory.retention.register))
+    """Registers the retention of this replica. Once it is registered, a step costs nothing."""
+    return every(_REGISTER_SECONDS, _with_the_directory(directory.retention.register))
 
 
 def _find_corrupt_records(directory: DirectoryParts) -> StartTask:
     """Looks for corrupt records among the next few apps."""
-    return every(_LOOK_SECONDS, _with_the_directory(directory.corrupt.scan))
+    return every(_SCAN_SECONDS, _with_the_directory(directory.corrupt.scan))
 
 
 def _reclaim(directory: DirectoryParts) -> StartTask:
-    """Reclaims the space of deleted tables, as soon as the feed reports one."""
+    """Reclaims the space of deleted tables, and begins as soon as the feed announces an intent."""
     reclaimer = directory.reclaimer
 
     def start() -> Background:
@@ -97,7 +97,7 @@ def _reclaim(directory: DirectoryParts) -> StartTask:
 
 
 def _with_the_directory(step: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-    """Wraps a step so that a failure of the directory's store only logs; the loop repeats it later."""
+    """Wraps a step so that a failure of the directory's store is only logged; the loop repeats the step."""
 
     async def run() -> None:
         try:

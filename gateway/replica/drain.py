@@ -1,4 +1,4 @@
-"""The drain: a replica that shuts down fails no request and loses no count (D70). All of its state is here.
+"""The drain: a replica that shuts down fails no request and loses no count (D70).
 
 Graceful shutdown has four steps (`Drain.run`):
 
@@ -13,14 +13,14 @@ Graceful shutdown has four steps (`Drain.run`):
 3. Calls in flight finish. Calls that are not finished after `grace_seconds` get 503 `shutting_down`.
 4. A last scrape. Usage is counted in memory and ends with the process, so the ops listener stays open until
    every server that has scraped the tenant series scrapes them once more: on its known connection, or on a
-   new one from the same address if the known one has ended (D70). A scrape counts
-   - if it began after the last call had ended: an earlier one may lack that call. So a late call, on a
-     connection whose head was arriving, starts the wait again; and while calls may come, a server keeps the
-     connection by which it is known;
-   - once the peer's kernel has acknowledged every byte without a reset: a scraper that ran into its timeout
+   new one from the same address if the known one has ended (D70). A scrape counts under two conditions:
+   - It began after the last call had ended; an earlier one may lack that call. So a late call, on a
+     connection whose head was arriving, restarts the wait. As long as calls may come, the known connections
+     of servers are not closed.
+   - The peer's kernel has acknowledged every byte without a reset; a scraper that ran into its timeout
      discards the scrape. The response closes its connection to find out.
 
-   If nothing has scraped although a scraper would have by now, the drain does not wait (D70).
+   If nothing has ever scraped, although the first scrape is overdue, the drain does not wait (D70).
 
 SIGINT skips the waiting in steps 1 and 4.
 """

@@ -1,9 +1,9 @@
 """Hot reload: applies changed settings to a running replica, and watches the file.
 
-`signature`, `control`, `workloads`, `apps`, certificates and the credentials in a store's url are what an
-operator rotates; everything else needs a restart. The new sections are checked together with the settings
-that stay: a file that moves the listener to loopback and switches signatures off is refused, because the open
-listener is still the public one (D116). A broken file changes nothing.
+A reload covers everything that operators rotate: `signature`, `control`, `workloads`, `apps`, certificates
+and the credentials in a store's url. The rest needs a restart. New sections are checked together with those
+that stay. So a file that moves the listener to loopback and switches signatures off is refused, because the
+open listener is still the public one (D116). A broken file changes nothing.
 
 A reload has three steps. `prepare` builds new objects in a thread, since 100,000 declared apps take seconds;
 it touches nothing in use. `apply` swaps them in on the event loop, between two calls, so that no call sees
@@ -68,16 +68,16 @@ class Reloadable(Protocol):
 
 
 class PreparedReload(Struct, frozen=True):
-    """All parts together. `apply` returns the changed sections that need a restart."""
+    """The prepared parts together. `apply` returns the changed sections that need a restart."""
 
     apply: Callable[[], list[str]]
     release: Callable[[], None]
 
 
 class Reload:
-    """Applies changed settings to a running replica. `settings` are the current ones, without the apps.
+    """Applies changed settings to a running replica.
 
-    Apps are many, and their records are in the directory.
+    `settings` are the current ones without `apps`, which may be many and are kept by the directory.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Reload:
     def prepare(self, read: Settings) -> "PreparedReload":
         """Prepares all parts. Raises InvalidConfiguration or UnusableCertificate.
 
-        Empties the list of apps in `read`: freeing 100,000 apps one by one lets other threads run in between.
+        Empties the list of apps in `read` one by one, so that other threads can run while 100,000 are freed.
         """
         changes = {section: getattr(read, section) for section in _RELOADED}
         settings = msgspec.structs.replace(self.settings, **changes)

@@ -1,9 +1,9 @@
 """The life of a replica: it listens, serves until a signal, and ends.
 
 SIGTERM   graceful shutdown: the drain of `gateway.replica.drain`
-SIGINT    calls in flight finish; no waiting for clients to move away or for a scrape
-again     exits immediately, with 128 and the signal's number
-SIGHUP    hot reload: reads the configuration again, as a change of its files does
+SIGINT    calls in flight finish; no wait for clients to move away, nor for a scrape
+again     a second signal exits immediately, with status 128 plus its number
+SIGHUP    hot reload: reads the configuration again, as after a change of its files
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Replica:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Listens. At the end everything is closed in reverse order. Raises CannotListen."""
+        """Listens, and in the end closes everything in reverse order. Raises CannotListen."""
         async with AsyncExitStack() as opened:
             for resource in self._resources:
                 opened.push_async_callback(resource.close)
@@ -109,7 +109,7 @@ async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str
         loop.add_signal_handler(number, signals.put_nowait, number)
     async with replica.running(), _watching(watch):
         gc.collect()
-        gc.freeze()  # objects made so far live as long as the process: no collection traverses them (D130)
+        gc.freeze()  # objects made so far live as long as the process, so collections skip them (D130)
         gc.enable()
         announce(replica.urls)
         first = await signals.get()

@@ -52,7 +52,7 @@ async def open_stores(
     store = await open_store(settings.store, clock)
     counters = store if settings.counters is None else await open_store(settings.counters, clock)
     if "memory" in (store.name, counters.name):
-        log.warning("the memory store serves one replica only, and forgets everything when it ends")
+        log.warning("the memory store serves one replica only, and loses its data when it ends")
     return Stores(
         entries=ObservedEntryStore(store.entries, store.name, observers),
         counters=ObservedWindowCounter(counters.counters, counters.name, observers),
