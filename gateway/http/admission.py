@@ -17,7 +17,18 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, Protocol, TypeVar
 
-from gateway.http.state import CLOSING, HEAD, KEPT, LINGERING, NEW, RECEIVING, SERVING, UNREAD, State
+from gateway.http.state import (
+    CLOSING,
+    HEAD,
+    KEPT,
+    LINGERING,
+    NEW,
+    RECEIVING,
+    SERVING,
+    TRANSITIONS,
+    UNREAD,
+    State,
+)
 
 FEWEST_REFUSED = 64
 _NETWORK_BYTES = 8
@@ -35,11 +46,15 @@ class Connected(Protocol):
 
 Member = TypeVar("Member", bound=Connected)
 
+_Group = dict[Member, None]
+
 
 class ConnectionLimiter(Generic[Member]):
     """Admits `max_connections`, and `max_per_address` of one address; 0: no limit per address.
 
-    `connections` are all that are open, with those that are just being refused.
+    `connections` are all that are open, with those that are just being refused. `steps` is the table of
+    transitions with the groups that an admitted connection leaves and joins: a request takes two steps, and
+    a table computed once makes each of them one lookup.
     """
 
     def __init__(self, max_connections: int, max_per_address: int) -> None:
@@ -48,17 +63,13 @@ class ConnectionLimiter(Generic[Member]):
         self._max_per_address = max_per_address
         self._by_address: Counter[str] = Counter()
         self.connections: set[Member] = set()
-        self.new: dict[Member, None] = {}
-        self.receiving: dict[Member, None] = {}
-        self.unread: dict[Member, None] = {}
-        self.kept: dict[Member, None] = {}
-        self._groups = {
-            NEW: self.new,
-            HEAD: self.kept,  # keeps the turn that it had: a byte now and then buys no longer stay
-            KEPT: self.kept,
-            RECEIVING: self.receiving,
-            UNREAD: self.unread,
-            LINGERING: self.unread,
+        self.new: _Group[Member] = {}
+        self.receiving: _Group[Member] = {}
+        self.unread: _Group[Member] = {}
+        self.kept: _Group[Member] = {}
+        self.steps = {
+            before: {event: (after, *self._move(before, after)) for event, after in row.items()}
+            for before, row in TRANSITIONS.items()
         }
         self.evicted = 0
 
@@ -74,20 +85,6 @@ class ConnectionLimiter(Generic[Member]):
             return False
         self.new[connection] = None
         return True
-
-    def moved(self, connection: Member, before: State, after: State) -> None:
-        """Follows an admitted connection into the group of its new state."""
-        left, joined = self._groups.get(before), self._groups.get(after)
-        if joined is not None:
-            if left is not joined:
-                if left is not None:
-                    left.pop(connection, None)
-                joined[connection] = None
-        elif after is SERVING:
-            if left is not None:
-                left.pop(connection, None)
-        elif after is CLOSING and before is SERVING:
-            self.unread[connection] = None  # its last response has yet to be read
 
     def leave(self, connection: Member) -> None:
         """Removes a connection that has ended. It may have been evicted before, or never been admitted."""
@@ -105,6 +102,27 @@ class ConnectionLimiter(Generic[Member]):
     def may_linger(self, connection: Member) -> bool:
         """Tests whether a connection that was not admitted may stay until it has read its refusal."""
         return connection in self.connections and len(self.connections) <= self._max_with_refused
+
+    def _move(self, before: State, after: State) -> tuple[_Group[Member] | None, _Group[Member] | None]:
+        """Returns the groups that a connection leaves and joins when its state changes."""
+        groups = {
+            NEW: self.new,
+            HEAD: self.kept,  # keeps the turn that it had: a byte now and then buys no longer stay
+            KEPT: self.kept,
+            RECEIVING: self.receiving,
+            UNREAD: self.unread,
+            LINGERING: self.unread,
+        }
+        left, joined = groups.get(before), groups.get(after)
+        if after is before:
+            return None, None
+        if after is SERVING:
+            return left, None
+        if before is SERVING and after is CLOSING:
+            return None, self.unread  # its last response has yet to be read
+        if joined is None or joined is left:
+            return None, None
+        return left, joined
 
     def _make_room(self) -> bool:
         largest = max((self.receiving, self.new, self.unread, self.kept), key=len)

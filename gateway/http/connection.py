@@ -12,8 +12,6 @@ import logging
 from sys import intern
 from typing import cast
 
-from aiohttp import StreamReader
-
 from gateway.domain.answers import refuse
 from gateway.domain.errors import (
     BadRequest,
@@ -30,7 +28,7 @@ from gateway.http.messages import Request, Response, encode_refusal, encode_resp
 from gateway.http.receiving import FramingTooLong, Message, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
-from gateway.http.state import TRANSITIONS, Event, State, UnknownTransition
+from gateway.http.state import Event, State, UnknownTransition
 from gateway.observability.logs import register, report_exception, unregister
 
 log = logging.getLogger("kvs.edge")
@@ -56,6 +54,7 @@ class Connection(asyncio.Protocol):
         "_request",
         "_sender",
         "_service",
+        "_steps",
         "_task",
         "_transport",
         "_waiter",
@@ -68,6 +67,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._steps = service.limiter.steps
         self._loop = asyncio.get_running_loop()
         self._receiver = Receiver(self._loop, self._parse_on)
         self._deadline = Deadline(self._loop)
@@ -135,7 +135,12 @@ class Connection(asyncio.Protocol):
                 self._on(state.BODY_ENDED)
             return
         if has_messages:
-            self._begin_to_serve()
+            self._on(state.MESSAGE)
+            self._deadline.clear()
+            if self._task is None:
+                self._task = self._loop.create_task(self._serve(), name="connection")
+            else:
+                wake(self._waiter)
         elif self.state is state.RECEIVING:
             if cast(Request, self._request).body.is_eof():
                 self._on(state.BODY_ENDED)
@@ -177,26 +182,18 @@ class Connection(asyncio.Protocol):
     # requests
 
     def _on(self, event: Event) -> None:
-        before = self.state
         try:
-            after = TRANSITIONS[before][event]
+            self.state, left, joined = self._steps[self.state][event]
         except KeyError:
-            raise UnknownTransition(before, event) from None
-        if after is not before:
-            self.state = after
-            self._service.limiter.moved(self, before, after)
+            raise UnknownTransition(self.state, event) from None
+        if left is not None:
+            left.pop(self, None)
+        if joined is not None:
+            joined[self] = None
 
     def _parse_on(self) -> None:
         """Goes on parsing: the receiver has room."""
         self.data_received(b"")
-
-    def _begin_to_serve(self) -> None:
-        self._on(state.MESSAGE)
-        self._deadline.clear()
-        if self._task is None:
-            self._task = self._loop.create_task(self._serve(), name="connection")
-        else:
-            wake(self._waiter)
 
     async def _serve(self) -> None:
         task = cast("asyncio.Task[None]", self._task)
@@ -234,10 +231,11 @@ class Connection(asyncio.Protocol):
             self._write_refusal(BadRequest())
             await self._linger()
             return False
+        receiver = self._receiver
         head, body = message
         has_arrived = body.is_eof()
         if has_arrived:
-            self._receiver.free()
+            receiver.free()
         else:
             self._on(state.AWAIT_BODY)
         request = self._request = Request(head, body, self.peer, self._invite, task)
@@ -247,8 +245,13 @@ class Connection(asyncio.Protocol):
             response = self._fail(error)
         if self.state >= state.CLOSING:
             return False
-        closes = response.closes or self._must_close(body, response.answer.code)
-        keep_alive = request.keep_alive and not (closes or self._is_last)
+        code = response.answer.code
+        closes = response.closes or not body.is_eof() or code in _BREAKING
+        if self._service.is_draining() and (code == ShuttingDown.code or not receiver.queue):
+            closes = True  # a drain lets pipelined requests that are there be answered first
+        keep_alive = (
+            request.keep_alive and not closes and (receiver.input is state.OPEN or bool(receiver.queue))
+        )
         now_seconds = self._service.clock.wall_ms() // 1000
         first, rest = encode_response(request, response.answer, now_seconds, keep_alive=keep_alive)
         self._sender.write(first)
@@ -261,22 +264,8 @@ class Connection(asyncio.Protocol):
             return False
         self._request = None
         if keep_alive and not has_arrived:
-            self._receiver.free()
+            receiver.free()
         return keep_alive
-
-    @property
-    def _is_last(self) -> bool:
-        """Tests whether no other request can follow the one being served."""
-        return self._receiver.input is not state.OPEN and not self._receiver.queue
-
-    def _must_close(self, body: StreamReader, code: str | None) -> bool:
-        """Tests whether the rest of the request's body, or a drain, ends the connection.
-
-        A drain lets pipelined requests that are there be answered first.
-        """
-        if not body.is_eof() or code in _BREAKING:
-            return True
-        return self._service.is_draining() and (code == ShuttingDown.code or not self._receiver.queue)
 
     def _fail(self, error: Exception) -> Response:
         """Refuses a request whose handler raised an exception that it did not foresee."""

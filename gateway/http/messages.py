@@ -22,6 +22,7 @@ _WITHOUT_CONTENT = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Statuses without Content-Length: 0 would be the length of the resource (RFC 9110, section 8.6)."""
 
 _REQUEST_ID = b"x-request-id"
+_VERSIONS = (HttpVersion11, HttpVersion10)
 _LARGE_BYTES = 262_144
 BROKEN_BODY = "body: malformed framing, or it ended before its declared length"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
@@ -60,7 +61,7 @@ class Request:
         self.headers = Headers(head.raw_headers)
         self.id = _request_id_of(self.headers)
         self.version = head.version
-        self.keep_alive = not head.should_close and head.version == HttpVersion11
+        self.keep_alive = head.version == HttpVersion11 and not head.should_close
         self.body = body
         self.peer = peer
         self.invite = invite
@@ -118,7 +119,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 def is_servable(head: RawRequestMessage) -> bool:
     """Tests for HTTP/1.0 or 1.1 with a target; the parser passes `HTTP/2.0` and an empty CONNECT."""
-    return head.version in (HttpVersion11, HttpVersion10) and head.path is not None
+    return head.version in _VERSIONS and head.path is not None
 
 
 def _new_request_id() -> str:

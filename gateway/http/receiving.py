@@ -105,7 +105,7 @@ class Receiver:
         bounds on bytes are kept here, because the parser has none: `_read_ahead_bytes` for those that come
         while a message waits or is served, and `_framing_bytes` for those that complete nothing.
         """
-        if self.input >= DROPPED:
+        if self.input is not OPEN and self.input is not LAST:
             return False
         if self._kept_back:
             data, self._kept_back = self._kept_back + data, b""

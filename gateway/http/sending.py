@@ -15,20 +15,19 @@ _POLL_SECONDS = 0.05
 
 
 class Sender:
-    """Writes to one transport, and ends it. The connection has the state; here are the futures that wait."""
+    """Writes to one transport, and ends it. The connection has the state; here are the futures that wait.
 
-    __slots__ = ("_drained", "_gone", "_transport", "_write_seconds")
+    `is_paused`: the client reads slower than it is written to.
+    """
+
+    __slots__ = ("_drained", "_gone", "_transport", "_write_seconds", "is_paused")
 
     def __init__(self, transport: asyncio.Transport, write_seconds: float) -> None:
         self._transport: asyncio.Transport | None = transport
         self._write_seconds = write_seconds
         self._drained: asyncio.Future[None] | None = None
         self._gone: asyncio.Future[None] | None = None
-
-    @property
-    def is_paused(self) -> bool:
-        """Tests whether the client reads slower than it is written to."""
-        return self._drained is not None
+        self.is_paused = False
 
     def write(self, data: bytes) -> None:
         """Writes, unless the connection is lost."""
@@ -37,10 +36,12 @@ class Sender:
 
     def pause(self) -> None:
         """Pauses: the transport's buffer is full."""
+        self.is_paused = True
         self._drained = asyncio.get_running_loop().create_future()
 
     def resume(self) -> None:
         """Resumes: the transport's buffer has room."""
+        self.is_paused = False
         wake(self._drained)
         self._drained = None
 
