@@ -19,9 +19,9 @@ class UnusableCertificate(Exception):
 class ShownCertificate:
     """The certificate of a listener. The listener keeps `context`; a handshake switches to the current one.
 
-    Each certificate has a context of its own. Loading a new pair into the same context would keep the old
-    certificate beside a new one with another kind of key (RSA, ECDSA), and leave half a pair if key and
-    certificate do not match.
+    Each certificate has a context of its own. If a new pair were loaded into the same context, an old
+    certificate with another kind of key (RSA, ECDSA) would stay in use as well, and half a pair would remain
+    if key and certificate do not match.
     """
 
     def __init__(self, tls: TlsSettings, path: str) -> None:

@@ -98,7 +98,7 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
 
 
 class ResponseNotes(Struct, gc=False):
-    """Header fields that stages add to the answer of a call, whatever its outcome is."""
+    """Header fields that stages add to the answer of a call, for any outcome."""
 
     warning: str | None = None
     rate_limit: RateLimitStatus | None = None

@@ -32,6 +32,6 @@ class WindowedCounts:
         self._windows[key] = ends_at_ms, count + 1
 
     def closes_in_ms(self, key: str) -> int:
-        """Returns the time until the key's window closes, at most 0 if none is open."""
+        """Returns the time until the key's window closes; 0 or less if none is open."""
         ends_at_ms, _ = self._windows.get(key, (0, 0))
         return ends_at_ms - self._now_ms()

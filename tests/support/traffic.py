@@ -48,7 +48,7 @@ class Traffic:
         """Pipelined calls behind an answer that closed their connection."""
         self.failures: list[str] = []
         self.seconds: list[float] = []
-        """Of each call since it was due, less those in which clients or server waited for a processor."""
+        """Duration of each call since it was due, less the waits of clients or server for a processor."""
         self._held_up = HeldUp()
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []

@@ -73,7 +73,7 @@ def without_table(app: AppRecord, table_id: str) -> AppRecord:
 
 
 def _retiring(table: TableRecord, now_ms: int, overlap_seconds: int) -> tuple[RetiringToken, ...]:
-    """Returns the tokens that still work beside the new one.
+    """Returns the older tokens that still work.
 
     The overlap also shortens longer overlaps of earlier rotations, so that a rotation without overlap ends
     every older token.

@@ -3,7 +3,7 @@
 The holder swaps the lease record repeatedly. Another replica takes over after it has seen one version of the
 record for longer than the lease lasts, by its own monotonic clock: no two clocks are compared.
 
-After a pause of its process a holder may briefly believe that it still holds the lease, beside the new one.
+After a pause of its process, a holder may briefly believe that it still holds the lease while another does.
 That costs work and does no harm: a purge removes only unused entries, however often it runs, and every step
 of an intent is a swap of the version that was read before its purge began. The old holder notices at its next
 swap of the lease, which fails.

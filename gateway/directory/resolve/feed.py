@@ -1,6 +1,6 @@
 """Follows the feed of changes: a change through another replica takes effect here within two seconds.
 
-At rest these polls are the only reads of the directory, whatever the number of apps.
+At rest these polls are the only reads of the directory, however many apps there are.
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ time. A binding is fresh
 
 - while the last answer of the feed is younger than `SILENCE_MS` (and than `fresh_ms`), if the binding was
   looked up in this epoch of the feed and has not expired since. It is then never read again;
-- for `CacheRetention.fresh_ms` after its lookup, whatever the feed does: a bound on any loss in a feed.
+- for `CacheRetention.fresh_ms` after its lookup, even if the feed falls silent.
 
 An answer of the feed that may be incomplete begins a new epoch: bindings from earlier epochs are looked up
 again before their next use. A change that failed here may have been applied: the bindings of its app expire.
