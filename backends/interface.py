@@ -33,8 +33,8 @@ class Entry(Struct, frozen=True, gc=False):
 class PurgeStep(Struct, frozen=True):
     """The result of one purge step.
 
-    `scanned` is approximate. `commands` counts each removal as one. `cursor` starts the next step; None: this
-    was the last step.
+    `scanned` is approximate. `commands` counts each removal as one. `cursor` is the argument of the next step
+    and None after the last one.
     """
 
     cursor: str | None
@@ -59,7 +59,7 @@ class EntryStore(Protocol):
         ...
 
     async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        """Takes one small step to remove all entries of `keyspaces` (one or more), which are no longer used.
+        """Takes one small step towards removing all entries of `keyspaces`: one or more, no longer in use.
 
         The first step has no cursor. Each further step, on any replica, takes the cursor of the previous step
         and the same keyspaces in the same order. An unknown or outdated cursor restarts the purge. A step may
@@ -93,8 +93,8 @@ class WindowCounter(Protocol):
 class Record(Struct, frozen=True, gc=False):
     """A document of the directory, and the version that a later swap must name.
 
-    Foreign data in its place is returned as well, as a document that fails to decode: one such record must
-    not hide the others of a page, and a swap can replace or remove it.
+    Foreign data in place of a record is returned as a document that fails to decode. So it does not hide the
+    other records of its page, and a swap can replace or remove it.
     """
 
     document: bytes
@@ -111,7 +111,7 @@ LONGEST_PAGE = 1024
 class Changes(Struct, frozen=True):
     """The names of swapped records, oldest first, and the position after the last of them.
 
-    `is_complete` False: names may be missing, so every record may have changed.
+    If `is_complete` is False, names may be missing, and any record may have changed.
     """
 
     names: tuple[str, ...]
@@ -134,25 +134,26 @@ class RecordStore(Protocol):
         ...
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
-        """Writes `document` (None: removes) if the record still has version `expected` (None: is missing).
+        """Replaces the record with `document` if it still has the version `expected`.
 
-        Returns False, and changes nothing, if another writer came first.
+        None as `expected` means that there must be no record; None as `document` removes it. Returns False,
+        and changes nothing, if another writer came first.
         """
         ...
 
     async def changes(self, position: str | None) -> Changes:
         """Returns the names swapped since `position`, which an earlier answer contained.
 
-        The answer is incomplete and has no names if the position is None or the feed no longer has it. A
-        reader that has not polled for an hour must expect that.
+        The answer is incomplete and has no names if the position is None or no longer in the feed. A reader
+        that has not polled for an hour must expect that.
         """
         ...
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
         """Returns, by name, the first `limit` (1 to `LONGEST_PAGE`) records whose names begin with `prefix`.
 
-        With `after`, which is empty or begins with `prefix`, only names after it count; no record has to have
-        that name. A page of fewer than `limit` is the last one.
+        Names up to and including `after` are skipped. It is empty or begins with `prefix`; no record needs to
+        have that name. A page of fewer than `limit` records is the last one.
         """
         ...
 
@@ -173,7 +174,7 @@ class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class StoreWarning(StrEnum):
-    """A risk in the store's own settings; the store answers all the same."""
+    """A risk in the store's own settings. The store answers nevertheless."""
 
     EVICTION = "eviction"
     """The store may evict counters and entries to make room."""
@@ -214,9 +215,10 @@ class Backend(Protocol):
         ...
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """Uses the credentials in `settings`, the settings of any store, from the next connection on.
+        """Uses the credentials in `settings` from the next connection on.
 
-        Returns False, and changes nothing, if anything else differs from the settings of this store.
+        Returns False, and changes nothing, if anything but the credentials differs from the settings of this
+        store, for example its kind.
         """
         ...
 

@@ -1,8 +1,9 @@
 """Items of the change feed in DynamoDB, and the positions of its readers.
 
 A position holds the counter at the time of the read, and the numbers up to it that had no announcement. A
-number that stays missing becomes doubtful: its change may have been made and its announcement lost, so one
-answer is incomplete. The reader keeps asking for it until no request signed for it can be accepted any more.
+number that stays missing becomes doubtful: its change may have been made and its announcement lost. The
+reader then returns one incomplete answer, and keeps asking for the number until DynamoDB would no longer
+accept a request that was signed for it.
 """
 
 from collections.abc import Iterable
@@ -76,14 +77,18 @@ def page_of(output: QueryOutput[FeedItem]) -> Page:
 
 
 class Position(Struct, frozen=True):
-    """A reader's position: `missing` numbers and since when, and `read_ms`, the time of the last check."""
+    """A reader's position.
+
+    `last` is the counter at the last read, which was at `read_ms`. `missing` holds the numbers without an
+    announcement, each with the time of the read that first missed it.
+    """
 
     last: int = 0
     missing: dict[int, int] = field(default_factory=dict)
     read_ms: int = 0
 
     def behind(self, numbers: Iterable[int], counted: int, now_ms: int) -> "Position":
-        """Returns the position after a read of these numbers, out of all `counted`."""
+        """Returns the position after a read that found `numbers` while the counter was at `counted`."""
         there = set(numbers)
         since = self.missing | dict.fromkeys(range(self.last + 1, counted + 1), now_ms)
         missing = {

@@ -48,7 +48,7 @@ class FreshCredentials:
         self._source_is_stale = False
         self._current: AwsCredentials | None = None
         self._fault = ""
-        self._decided = asyncio.Event()  # found, or looked for without success
+        self._decided = asyncio.Event()  # set after the first search, successful or not
         self._refresher = Background(
             self._refresh, self._pause_seconds, self._on_failed_refresh, lambda: COOLDOWN_SECONDS
         )
@@ -60,7 +60,7 @@ class FreshCredentials:
                 async with asyncio.timeout_at(due):
                     await self._decided.wait()
             except TimeoutError:
-                raise BackendUnavailable("AWS credentials are still being looked for") from None
+                raise BackendUnavailable("the first search for AWS credentials has not ended") from None
         if self._current is None:
             raise BackendUnavailable("no AWS credentials found")
         return self._current

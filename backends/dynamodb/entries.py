@@ -47,7 +47,7 @@ class _Unprocessed(Struct, frozen=True):
 
 
 class DynamoEntryStore:
-    """An `EntryStore`. Attribute `x` is the exact expiry; DynamoDB's time to live collects days late."""
+    """An `EntryStore`. Attribute `x` is the exact expiry; DynamoDB's time to live may be days late."""
 
     def __init__(self, client: Client, table: str, *, strong_reads: bool) -> None:
         self._client = client
@@ -82,8 +82,8 @@ class DynamoEntryStore:
     async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
         """Deletes one page of one partition. The cursor numbers the partitions of all keyspaces in order.
 
-        A partition is read from its beginning until it is empty, so neither deleted nor unprocessed items
-        have to be remembered.
+        A partition is read from its beginning until it is empty, so the cursor need not record which items
+        were deleted.
         """
         partitions = len(keyspaces) * SHARDS
         at = _partition_in(cursor, partitions)

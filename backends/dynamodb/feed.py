@@ -4,13 +4,13 @@ A writer takes the next number, then writes change and announcement in one trans
 not conflict, and announcements may become visible out of order. A reader reads the counter along with them:
 a number that was given and has no announcement is missing, and the reader asks for it until it appears.
 
-A number is announced once, by a condition of the transaction. A writer whose transaction failed or came too
-late therefore gives its number back by an empty announcement: once that is written, its change never will
-be. A number that is already taken when it is given shows that the counter was set back; the writer then
-skips far ahead.
+A condition of the transaction ensures that a number is announced once. A writer whose transaction failed or
+timed out therefore gives its number back by an empty announcement: once that is written, the change can no
+longer be. A new number that is already taken shows that the counter was set back; the writer then skips far
+ahead.
 
-A foreign item in the partition is named in the log and stops nobody. If it may hide an announcement, the
-answer is incomplete (D189).
+A foreign item in the partition is logged and stops no reader. If it may hide an announcement, the answer is
+incomplete (D189).
 """
 
 import asyncio
@@ -97,7 +97,7 @@ class DynamoFeed:
         return {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
 
     async def give_back(self, number: int) -> None:
-        """Announces nothing, so that no reader waits for this number. A failure delays readers only."""
+        """Writes an empty announcement, so that no reader waits for this number. A failure delays readers."""
         with suppress(BackendError, ConditionFailed):
             await self._client.call(Action.PUT, self.announcement(number))
 

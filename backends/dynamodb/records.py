@@ -111,8 +111,8 @@ class DynamoRecordStore:
         return {"Put": {**request, "Item": written}}
 
     async def page(self, prefix: str, *, after: str, limit: int) -> Sequence[NamedRecord]:
-        # Merges 16 sorted shards. A name is final once no shard can still return a smaller one: names up to
-        # the smallest position of an unfinished shard. Only the shard that holds up the merge is read again.
+        # Merges 16 sorted shards. A name is final once no shard can return a smaller one, that is, up to the
+        # smallest position of all unfinished shards. Only the shard at that position is read again.
         shards = [_ShardReader(partition, after) for partition in record_partitions()]
         behind = shards
         while True:
@@ -165,9 +165,9 @@ class _ShardReader:
 
 
 def _share_of(limit: int) -> int:
-    """Returns an upper bound, for 999 pages of 1,000, of the first `limit` records that one shard holds.
+    """Estimates how many of the first `limit` records one shard holds; too low for one page in 1,000.
 
-    A checksum spreads records evenly: the bound is the mean plus three times its square root.
+    A checksum spreads records evenly: the estimate is the mean plus three times its square root.
     """
     mean = limit / SHARDS
     return ceil(mean + 3 * sqrt(mean)) + 1

@@ -21,9 +21,9 @@ _ENABLED = ("ENABLED", "ENABLING")
 
 
 async def prepare_table(settings: DynamoSettings, endpoint_url: str, fresh: FreshCredentials) -> None:
-    """Returns when the table exists with the right key and time to live. Raises BackendError.
+    """Creates or verifies the table, its key and its time to live. Raises BackendError.
 
-    Each attempt makes a new client, which reads the files of AWS SDKs again.
+    Each call makes a new client, which reads the files of AWS SDKs again.
     """
     credentials = await fresh.current(asyncio.get_running_loop().time() + _CREDENTIALS_SECONDS)
     try:

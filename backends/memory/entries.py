@@ -97,7 +97,7 @@ class MemoryEntryStore:
 
 
 def _cost(key: str, entry: Entry) -> int:
-    key_bytes = len(key) if key.isascii() else 4 * len(key)  # all characters as wide as the widest
+    key_bytes = len(key) if key.isascii() else 4 * len(key)  # as if all characters had the widest encoding
     expiry_bytes = 0 if entry.expires_at_ms is None else EXPIRY_OVERHEAD_BYTES
     return ENTRY_OVERHEAD_BYTES + key_bytes + len(entry.value) + expiry_bytes
 

@@ -49,8 +49,8 @@ class RedisBackend:
     async def ping(self) -> None:
         """Pings all servers and writes a key that expires.
 
-        PING alone proves too little: a replica, or a server that cannot save, answers it and serves nobody.
-        A full server counts as up, because it refuses nothing but puts.
+        PING alone proves too little: a replica, or a server that cannot save, answers it and refuses writes.
+        A full server counts as up, because it refuses only puts.
         """
         name = self._keys.ping
         await self._topology.ping()
@@ -60,7 +60,7 @@ class RedisBackend:
         await self._inspect()
 
     def apply(self, settings: AdapterSettings) -> bool:
-        """Leaves open connections as they are: Redis checks credentials only when one begins."""
+        """Uses new credentials for new connections only: Redis checks them when a connection begins."""
         if not isinstance(settings, RedisSettings):
             return False
         url = parse_url(settings.url)

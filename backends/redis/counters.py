@@ -44,7 +44,7 @@ exactly `limit` charges are admitted, and a refused charge changes nothing.
 The window is the key's time to live, on the clock of Redis, which all replicas share. A counter without one
 is new, or has lost it (PERSIST, a restored dump). It gets a window of full length, because a counter that
 never expires would refuse its tenant for ever. Redis keeps a key through the whole millisecond in which it
-expires, hence the one more and the one less.
+expires, hence `+ 1` and `- 1`.
 
 GETEX instead of GET, because Redis classifies it as a write that needs no memory. A script whose first write
 is of that kind may continue at `maxmemory`. After a plain GET the INCR would be refused with OOM, and a

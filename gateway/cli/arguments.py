@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 
 from gateway import __version__
@@ -10,7 +11,7 @@ from gateway.cli.usage import duration_ms, instant_ms
 from gateway.domain.rules import DEFAULT_ENV, SUPPORTED_APP_TYPES
 
 DEFAULT_URL = "http://127.0.0.1:8081"
-_ORG = "organization"
+_ORG = "name of the organization"
 _TYPES = f"app type; tables are available for {', '.join(sorted(SUPPORTED_APP_TYPES))}"
 
 
@@ -46,8 +47,7 @@ def _add_dev(parser: Parser) -> None:
     parser.add_argument("--unsigned", action="store_true", help="accept unsigned requests")
     parser.add_argument(
         "--port",
-        type=int,
-        choices=range(1, 65_536),
+        type=_port,
         metavar="N",
         help="port for the data listener; the others pick free ports",
     )
@@ -96,7 +96,7 @@ def _add_tables(actions: Commands, shared: Parser) -> None:
     _add_limit(
         change,
         "--minute-limit",
-        "requests per minute, or default (limit of the app alone)",
+        "requests per minute, or default to use the app limit",
         required=True,
     )
     issuing = (shared, _app(), _table(), _format())
@@ -111,7 +111,7 @@ def _add_tables(actions: Commands, shared: Parser) -> None:
         type=int,
         default=argparse.SUPPRESS,
         metavar="N",
-        help="requests per minute (default: the limit of the app alone)",
+        help="requests per minute (default: the app limit)",
     )
     rotate = actions.add("rotate", "issue a new token for a table and print it", *issuing)
     rotate.add_argument(
@@ -119,7 +119,7 @@ def _add_tables(actions: Commands, shared: Parser) -> None:
         type=int,
         default=argparse.SUPPRESS,
         metavar="N",
-        help="how long the old token stays valid (default: rotation_overlap_seconds of the gateway)",
+        help="time for which the old token stays valid (default: directory.rotation_overlap_seconds)",
     )
     delete = actions.add("delete", "delete a table", shared, _app(), _table())
     delete.add_argument("--yes", action="store_true", required=True, help="confirm that the data is lost")
@@ -166,13 +166,13 @@ def _add_usage(parser: Parser) -> None:
         metavar="DURATION",
         help="how far before the period to search for earlier values (default 30d)",
     )
-    parser.add_argument("--format", choices=("json", "csv"), default="json", help="default json")
+    parser.add_argument("--format", choices=("json", "csv"), default="json", help="output (default json)")
 
 
 def _app() -> Parser:
     parser = Parser(add_help=False)
     parser.add_argument("--org", required=True, help=_ORG)
-    parser.add_argument("--app", required=True, help="app")
+    parser.add_argument("--app", required=True, help="name of the app")
     parser.add_argument("--env", default=DEFAULT_ENV, help=f"environment of the app (default {DEFAULT_ENV})")
     return parser
 
@@ -181,9 +181,9 @@ def _limits() -> Parser:
     parser = Parser(add_help=False)
     for option, of in (
         ("--requests-per-minute", "requests per minute of the app"),
-        ("--max-tables", "most tables of the app"),
+        ("--max-tables", "maximum number of tables"),
     ):
-        _add_limit(parser, option, f"{of}, or default (the configured one)", required=False)
+        _add_limit(parser, option, f"{of}, or default to use the configured one", required=False)
     return parser
 
 
@@ -203,9 +203,16 @@ def _limit(text: str) -> int | None:
         raise argparse.ArgumentTypeError(f"expected a whole number or default, not {text!r}") from None
 
 
+def _port(text: str) -> int:
+    """Returns the port. Raises ArgumentTypeError."""
+    if re.fullmatch("[0-9]{1,5}", text) and 1 <= int(text) <= 65_535:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a port from 1 to 65535, not {text!r}")
+
+
 def _table() -> Parser:
     parser = Parser(add_help=False)
-    parser.add_argument("--name", required=True, help="table")
+    parser.add_argument("--name", required=True, help="name of the table")
     return parser
 
 
@@ -215,6 +222,6 @@ def _format() -> Parser:
         "--format",
         choices=("json", "env", "k8s-secret"),
         default="json",
-        help="json (default), export lines for a shell, or a Kubernetes Secret",
+        help="output: JSON (default), export lines for a shell, or a Kubernetes Secret",
     )
     return parser

@@ -15,7 +15,7 @@ from gateway.controlplane.console import PATH as CONSOLE_PATH
 EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
 """A link to `config.example.yaml` in the repository, a regular file in the package."""
 
-_HEAD = """# A gateway for development. Ctrl-C ends it; its data is in memory and is lost then.
+_HEAD = """# A gateway for development. Ctrl-C stops it and discards its data, which is in memory.
 # Console: {console}
 # Paste into the shell where you run your app or kvs-gateway commands:
 """

@@ -24,7 +24,7 @@ def failing_line(exit_code: int) -> str:
     """Returns a line that fails in the shell that evaluates it (D178).
 
     `eval "$(...)"` of an empty output succeeds, so `set -e` would not stop a script whose command failed. The
-    line has no comment: an interactive zsh does not know them.
+    line has no comment, because an interactive zsh does not support them.
     """
     return f"(exit {exit_code})"
 

@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _explain(failure: CommandFailed, argv: list[str]) -> None:
-    """Prints the report: indented for people, as the last line of the log of a server.
+    """Prints the report, indented for people. `serve` logs it as one line instead.
 
     Kubernetes shows the last line of a failed container's log, so `kubectl describe pod` gives the reason.
     """

@@ -1,4 +1,4 @@
-"""Parsers that report mistakes as other failures are reported, and whose help lists every command."""
+"""Parsers that report mistakes as JSON, like all failures, and whose help lists every command."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any, NoReturn

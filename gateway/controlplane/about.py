@@ -61,5 +61,5 @@ class HealthRoutes:
 
     async def show(self, call: ControlCall) -> CallResult:
         if call.query:
-            raise InvalidField("unknown_parameter", "this call has no parameters")
+            raise InvalidField("unknown_parameter", "this call takes no query parameters")
         return CallResult(200, {**self._report(), **self._constant})

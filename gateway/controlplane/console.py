@@ -69,9 +69,10 @@ def _walk(folder: Traversable, path: str) -> Iterable[tuple[str, ConsoleFile]]:
 
 
 class PublicHandler:
-    """Answers what needs no token, and leaves the rest to `otherwise`. `counted` is by action and outcome.
+    """Answers requests that need no token, and passes all others to `otherwise`.
 
-    Without `console_files` the console is switched off, and nothing is there.
+    Without `console_files` the console is switched off: its paths answer 404. `counted` counts requests by
+    action and outcome.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class PublicHandler:
         """Answers one request of the control listener."""
         path = request.path.decode("latin-1")
         if path == "/v1/sign-in":
-            action, answer = "sign_in.show", partial(self._tell_issuers, request)
+            action, answer = "sign_in.show", partial(self._list_issuers, request)
         elif path == PATH.rstrip("/") or path.startswith(PATH):
             action, answer = "console.file", partial(self._file, request, path)
         else:
@@ -107,7 +108,7 @@ class PublicHandler:
         policy = ("Content-Security-Policy", self._sign_in.content_security_policy)
         return Response(answer.with_fields(policy, *_GUARDS))
 
-    def _tell_issuers(self, request: Request) -> Answer:
+    def _list_issuers(self, request: Request) -> Answer:
         if request.method != "GET":
             raise MethodNotAllowed(request.method, "GET")
         return Answer(200, msgspec.json.encode(self._sign_in.issuers), fields=(NOT_STORED,))

@@ -62,7 +62,7 @@ class CredentialRoutes:
 
 
 def _bound_to(_parts: tuple[str, ...], sent: Fields) -> Target:
-    """The app that the credentials are for. Without one they serve all: then nothing is named (D172)."""
+    """Returns the app that the credentials are for, with empty names if they are for all apps (D172)."""
     org, app = sent.get("org"), sent.get("app")
     return (org if isinstance(org, str) else "", app if isinstance(app, str) else "")
 

@@ -25,9 +25,10 @@ _PADDED_BYTES = 130
 
 
 def cursor_key(secrets: Sequence[str]) -> bytes:
-    """Derives the key from secrets, so that replicas with the same secrets open the cursors of each other.
+    """Derives the key from secrets, so that replicas with the same secrets can decrypt each other's cursors.
 
-    Without a secret every reader of the file could derive it: then it is random, and good for one process.
+    Without secrets anybody who reads the configuration could derive it. The key is then random, and its
+    cursors are valid for this process only.
     """
     if not secrets:
         return token_bytes(_KEY_BYTES)

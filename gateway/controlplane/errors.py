@@ -13,11 +13,11 @@ class NotAllowed(
 ): ...
 class SessionCredentialsDisabled(
     ControlRefusal, status=409, code="session_credentials_disabled",
-    detail="signature.credentials.session is not configured",
+    detail="session credentials are disabled: the operator can set signature.credentials.session",
 ): ...
 class NoUsage(
     ControlRefusal, status=404, code="no_usage",
-    detail="no Prometheus is configured to read usage from: console.prometheus",
+    detail="usage is not available: the operator can set console.prometheus",
 ): ...
 
 class UsageUnavailable(ControlRefusal, status=503, code="usage_unavailable", retry_after_seconds=10):

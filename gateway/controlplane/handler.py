@@ -46,7 +46,7 @@ OTHER = "other"
 
 
 class ControlHandler:
-    """Serves `routes` to `callers` within their permissions. `counted` is by action and outcome."""
+    """Serves `routes` to `callers` within their permissions. `counted` counts by action and outcome."""
 
     def __init__(self, *, callers: Callers, routes: Routes, settings: EdgeSettings) -> None:
         self._callers = callers
@@ -156,7 +156,7 @@ class _ControlAudit(AuditContext):
         self.answer = refuse(ShuttingDown())
 
     def refuse(self, refusal: Refusal) -> None:
-        """Records a refusal. Nothing was changed, unless the gateway cannot know it."""
+        """Records a refusal. Its outcome is `unknown` if the change may have been made nevertheless."""
         self.answer = refuse(refusal)
         is_unknown = isinstance(refusal, ChangeUnknown | InternalError)
         self.outcome = "unknown" if is_unknown else "refused"

@@ -69,7 +69,7 @@ class ListRoutes:
         if parameters:
             raise unknown_parameter(parameters, "limit", "after")
         if len(limits) > 1 or not re.fullmatch(r"[0-9]{1,4}", limits[0]):
-            raise InvalidField("invalid_limit", "limit: not one integer, 1 to 1000")
+            raise InvalidField("invalid_limit", "limit: expected one integer from 1 to 1000")
         if cursors is not None and len(cursors) > 1:
             raise InvalidField("invalid_after", "after: given more than once")
         after = "" if cursors is None else checked(cursors[0], rule, "invalid_after")
@@ -92,10 +92,11 @@ class _Page(Struct, frozen=True):
         *,
         cursor_of: Callable[[Listed], str],
     ) -> CallResult:
-        """Builds the response. One item more than `limit` was read, so that a plain link leads to an item.
+        """Builds the response.
 
+        `part` holds one item more than `limit` if there is one, which proves that the next page is not empty.
         A page reads a bounded number of names. If most of them are hidden from the caller, the page may be
-        short or empty, and its link continues at the last name read: encrypted, as it may be a hidden one.
+        short or empty. Its link then continues at the last name read, encrypted because that may be hidden.
         """
         shown, following = part.found[: self.limit], None
         if len(part.found) > self.limit:

@@ -28,7 +28,7 @@ _DEADLINE_SECONDS = 5.0
 _FRESH_SECONDS = 10
 _CACHED_BYTES = 8 * 1024 * 1024
 _QUESTIONS = 4
-"""Queries of usage that run at the same time; others wait within their deadline."""
+"""Usage reports that are read concurrently; further ones wait within their deadline."""
 
 _OUTCOMES = [outcome.label for outcome in UsageOutcome]
 
@@ -156,7 +156,7 @@ def _parse(call: ControlCall) -> _Question:
     parameters = parse_qs(call.query, keep_blank_values=True)
     ranges, tables = parameters.get("range", ["hour"]), parameters.get("table", [])
     if len(ranges) > 1 or ranges[0] not in RANGES:
-        raise InvalidField("invalid_range", f"range: not one of {', '.join(RANGES)}")
+        raise InvalidField("invalid_range", f"range: expected one of {', '.join(RANGES)}")
     if len(tables) > 1:
         raise InvalidField("invalid_name", "table: given more than once")
     return _Question(

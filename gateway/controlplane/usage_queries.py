@@ -162,4 +162,4 @@ def _named(labels: dict[str, str], label: str, rule: re.Pattern[str]) -> str:
 
 
 def _unexpected() -> UsageUnavailable:
-    return UsageUnavailable("the server at console.prometheus is not a Prometheus with the gateway's metrics")
+    return UsageUnavailable("console.prometheus is not the URL of a Prometheus with the gateway's metrics")

@@ -98,7 +98,7 @@ class CredentialsHandler:
         return Response(answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, form: Form | None, audit: AuditContext) -> Answer:
-        # The address is charged first, whatever it asks for: a flood costs neither a body nor a signature.
+        # The limit of the address comes first, so in a flood no body is read and no signature verified.
         retry_after_seconds = self._limiter.admit(request.peer)
         if retry_after_seconds is not None:
             raise TooManyExchanges(retry_after_seconds)

@@ -40,10 +40,10 @@ def parse_parameters(query: bytes, body: bytes) -> AssumeRole:
             raise InvalidParameter("policy", "Session policies are not supported")
     session_name = _needed(sent, "RoleSessionName")
     if not _SESSION_NAME.fullmatch(session_name):
-        raise InvalidParameter("roleSessionName", r"Member must satisfy regular expression [\w+=,.@-]{2,64}")
+        raise InvalidParameter("roleSessionName", "Member must be 2 to 64 letters, digits and _+=,.@-")
     token = _needed(sent, "WebIdentityToken")
     if len(token) > LONGEST_TOKEN or not token.isascii():
-        raise InvalidParameter("webIdentityToken", f"Member must be ASCII of at most {LONGEST_TOKEN}")
+        raise InvalidParameter("webIdentityToken", f"Member must be at most {LONGEST_TOKEN} ASCII characters")
     return AssumeRole(_needed(sent, "RoleArn"), session_name, token.encode(), _duration_in(sent))
 
 

@@ -28,7 +28,7 @@ class WebIdentity:
         self.bodies = BodySlots(settings.max_in_flight)
 
     async def answer(self, request: Request, audit: AuditContext) -> Answer:
-        """Returns the credentials as XML. Raises Refusal, also if the role is not that of the identity."""
+        """Returns the credentials as XML. Raises Refusal, also if the role is not that of the workload."""
         body = await read_body(request, CONTROL_BODY_BYTES, self._body_seconds, self.bodies)
         wanted = parse_parameters(request.target.partition(b"?")[2], body)
         ttl_seconds = self._exchange.lifetime_seconds(wanted.duration_seconds)
@@ -53,7 +53,7 @@ class WebIdentity:
 
 
 def _answer(status: int, body: bytes, request: Request, refused: Answer | None = None) -> Answer:
-    """Renders an answer in the form of STS; code and header fields of a refusal are the usual ones."""
+    """Builds an answer with a body of STS. `refused` adds the gateway's own code and header fields."""
     own = (("x-amzn-RequestId", request.id),)
     if refused is None:
         return Answer(status, body, fields=own, content_type=_CONTENT_TYPE)

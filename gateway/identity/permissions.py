@@ -52,9 +52,10 @@ class Identity(Struct, frozen=True):
     issuer: str | None = None
 
     def may(self, permission: Permission, *target: str) -> bool:
-        """Returns whether a grant allows it on an app (`org, app`), in an organization (`org`) or anywhere.
+        """Returns True if a grant allows it on an app (`org, app`), in an organization (`org`) or anywhere.
 
-        Resources of no single app have empty names as their target: only an unbounded scope covers them.
+        A resource that belongs to no single app has empty names as its target, which only an unbounded scope
+        covers.
         """
         return any(grant.covers(permission, target) for grant in self.grants)
 

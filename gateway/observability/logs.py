@@ -46,7 +46,7 @@ class LogThrottle:
 
     A failure that every request meets is logged, but not once per request. A window opens with the first
     line of its kind. The number of kinds is bounded: beyond it, lines of further kinds are dropped until a
-    window closes. Two threads in a race may be admitted one line too many.
+    window closes. A race of two threads may admit one line too many.
     """
 
     def __init__(self, lines: int, seconds: float, now_seconds: Callable[[], float] = monotonic) -> None:
@@ -76,7 +76,7 @@ class LogThrottle:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as JSON, with type and place of an exception: its message may quote a secret."""
+    """Formats a record as JSON. Of an exception it shows type and place; the message may quote a secret."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {

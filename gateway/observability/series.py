@@ -22,7 +22,7 @@ FIRST_SLOT = {operation: number * _SLOTS_PER_OPERATION for number, operation in 
 
 FEWEST_SERIES = 3
 MOST_SERIES = len(Operation) * _SLOTS_PER_OPERATION
-"""Series of one table, from a single operation with one outcome to every operation with every outcome."""
+"""Series of one table: at least one operation with one outcome, at most all operations with all outcomes."""
 
 _SLOTS = {
     USAGE_REQUESTS: [first + outcome for first in FIRST_SLOT.values() for outcome in UsageOutcome],

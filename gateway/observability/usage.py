@@ -18,8 +18,8 @@ Two limits remain. At most `max_series` dropped rows keep their counts; beyond t
 begins at 0 again, which both readers take for a restart of the series. And requests counted within the
 baseline period before the end of a drain appear in `kvs-gateway usage` only.
 
-Series are capped, because each one has its price in Prometheus. Requests beyond the cap are counted in a row
-whose labels all are `_other`, so totals stay true, and the overflow counter says how many they were.
+Series are capped, because each one costs memory in Prometheus. Requests beyond the cap are counted in a row
+whose labels all are `_other`, so totals stay true, and in the overflow counter.
 """
 
 import asyncio

@@ -29,7 +29,7 @@ _FIRST = "0"
 
 
 class _Position(Struct, frozen=True):
-    """A purge cursor: SCAN cursor `scan` of the first of the masters `left`, which index the sorted masters.
+    """A purge cursor: the masters `left` (indexes into their sorted list), and the SCAN cursor of the first.
 
     A SCAN cursor is valid in one server process (`run`) only, because each process seeds its own hash
     function: after a restart or failover the same number would skip keys. `masters` is a digest of the names

@@ -111,7 +111,7 @@ class NameIndex:
         raise BackendUnavailable("an older version of the gateway keeps changing the records")
 
     async def _repair(self) -> None:
-        """Fills, then prunes; repeats a repair that another replica has just finished, once per upgrade."""
+        """Fills, then prunes. May repeat the repair of another replica, once per upgrade."""
         cursor = await self._call(_FILL, b"0")
         while cursor != b"0":
             cursor = await self._call(_FILL, cursor)

@@ -24,7 +24,7 @@ GetAccess = Callable[[], Access]
 def open_topology(
     url: RedisUrl, access: GetAccess, sentinel_access: GetAccess, new_breaker: NewBreaker
 ) -> Topology:
-    """Starts to connect to the servers of `url`, in the background; each server has a breaker of its own."""
+    """Connects to the servers of `url` in the background. Each server has its own breaker."""
 
     async def connect(address: Address) -> Connection:
         return await dial(address, access())

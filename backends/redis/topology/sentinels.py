@@ -16,11 +16,11 @@ class Sentinel(Protocol):
     """The part of a `Server` that this module uses."""
 
     def call(self, command: bytes) -> Awaitable[Reply]:
-        """Raises BackendError, within a deadline."""
+        """Returns the reply to a command. Raises BackendError, at a deadline at the latest."""
         ...
 
     async def close(self) -> None:
-        """May be repeated."""
+        """Closes the connection; may be repeated."""
         ...
 
 

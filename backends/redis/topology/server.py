@@ -20,7 +20,7 @@ PING = pack("PING")
 MAX_IN_FLIGHT = 1000
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.5
-"""Bounds of the pause between attempts to connect: service is promised back within a second."""
+"""Longest pause between two attempts to connect. Service is promised back within a second."""
 
 _SETTLED_SECONDS = 1.0
 """A connection that ends sooner counts as one more failed attempt."""
@@ -89,7 +89,7 @@ class Server:
     async def _admit_and_send(
         self, command: bytes, send: Callable[[Connection, bytes], Awaitable[Reply]]
     ) -> Reply:
-        """Sends where `call` cannot: while not connected, with the breaker open, or at the limit."""
+        """Handles calls that cannot be sent directly: not connected, breaker open, or limit reached."""
         due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
         self._breaker.admit()
         connection = self._connection
@@ -181,7 +181,7 @@ class Server:
         self._decided.set()
 
     def _pause_seconds(self) -> float:
-        """No pause after the loss of a settled connection; otherwise backoff with jitter (D90)."""
+        """Returns 0 after the loss of a settled connection, otherwise a backoff with jitter (D90)."""
         if not self._failed_attempts:
             return 0.0
         return jittered(min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_attempts, 8), LONGEST_PAUSE_SECONDS))

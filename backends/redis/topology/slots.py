@@ -23,7 +23,7 @@ DialAddress = Callable[[Address], Coroutine[Any, Any, tuple[Address, Connection]
 
 REFRESH_PAUSE_SECONDS = 0.2
 WATCH_SECONDS = 0.7
-"""Pause between two reads of the map: with the pause above and a deadline it stays below the promised 2 s."""
+"""Pause between two reads of the map. Both pauses and a deadline together stay below the promised 2 s."""
 
 MOST_ASKED = 5
 """The number of masters polled per read, however large the cluster is."""

@@ -43,7 +43,7 @@ class DeadlineTimer:
         self._in_grace = False
 
     def start(self, due: float) -> None:
-        """Starts the timer for the first waiting command; one that still runs finds it when it fires."""
+        """Starts the timer for the first waiting command. A running timer sees the command when it fires."""
         if self._timer is None:
             self._set(due)
 

@@ -64,7 +64,7 @@ async def _connect(address: Address, tls: ssl.SSLContext | None) -> Connection:
     except ssl.SSLCertVerificationError:
         raise BackendMisconfigured("its certificate is not trusted, or is for another host") from None
     except ssl.SSLError:
-        raise BackendMisconfigured("does not speak TLS, or no version that this gateway speaks") from None
+        raise BackendMisconfigured("does not speak TLS, or only versions that this gateway refuses") from None
     except (gaierror, UnicodeError):  # UnicodeError: not a valid host name
         raise BackendUnavailable("its host name cannot be resolved") from None
     except OSError:

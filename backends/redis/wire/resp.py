@@ -1,8 +1,9 @@
 """The reader of replies in RESP2, within bounds (D139).
 
-A server, or whatever answers in its place, must not be able to hold the event loop or the memory. hiredis
-allocates as many elements as an array announces: `*2000000000` costs 3.6 s of CPU, and its Python package has
-no setting that bounds it. So replies are read here, although that costs about 0.5 µs more per reply.
+A server, or whatever answers in its place, must not be able to block the event loop or fill the memory.
+hiredis allocates as many elements as an array announces: `*2000000000` costs 3.6 s of CPU, and its Python
+package has no setting that bounds it. So replies are read here, although that costs about 0.5 µs more per
+reply.
 """
 
 import re
@@ -53,7 +54,7 @@ class ReplyReader:
     def __init__(self) -> None:
         self._parts: list[
             bytes
-        ] = []  # received and not yet read, `_size` bytes; worth a look from `_needed` on
+        ] = []  # received and not yet read: `_size` bytes, which are read once there are `_needed`
         self._size = self._needed = 0
         self._arrays: list[tuple[list[Reply], int]] = []  # incomplete, outermost first, with announced sizes
         self._elements = self._bytes = 0  # of the reply being read

@@ -1,4 +1,4 @@
-/** Page of the answering replica: its dependencies and its configuration. */
+/** Page of the replica that answers: its dependencies and its configuration. */
 
 import { Refusal, ask } from "../api.js";
 import { h, instant } from "../html.js";

@@ -82,7 +82,7 @@ function changeLimit(shown, app, place, reload) {
     submit: "Save",
     fields: [numberField({ name: "minute_limit", label: "Requests per minute", value: shown.minute_limit,
       max: String(app.requests_per_minute),
-      hint: `Further requests fail with 429 until the next minute. At most the app limit. Leave empty to use the app limit (${figure(app.requests_per_minute)}).` })],
+      hint: `Leave empty to use the app limit (${figure(app.requests_per_minute)}), which is also the maximum. Requests beyond the limit fail with 429 until the next minute.` })],
     send: sendUnlessChanged(tablePath(place, shown.name), shown, ["minute_limit"], (given) => ({ minute_limit: integer(given.minute_limit) })),
     done: async () => { await reload(); announce("Saved"); },
   });

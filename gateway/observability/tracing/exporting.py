@@ -1,8 +1,8 @@
 """Exports finished spans by OTLP over HTTP from a thread of its own, and counts lost ones.
 
-OpenTelemetry's own classes batch, encode, send and repeat. This module adds the missing parts: they
-drop spans without a count when their queue is full, take a redirection for success, log what they send and
-where to, use the proxies of the environment, and wait 30 s at the end for a receiver that hangs (D117).
+OpenTelemetry's own classes batch, encode, send and retry. By themselves they drop spans without a count when
+their queue is full, take a redirection for success, log payload and address, use the proxies of the
+environment, and wait 30 s at the end for a receiver that hangs (D117). This module corrects that.
 
 Every setting that the configuration has in common with `OTEL_*` is set here.
 """

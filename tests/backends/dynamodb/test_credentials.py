@@ -103,7 +103,7 @@ async def test_calls_that_come_while_credentials_are_looked_for_wait_or_say_so(
     source.always(PodIdentity.operation, slow)
     async with unprepared_store(endpoint.endpoint_url) as store:
         early = await asyncio.gather(*(PUT(store) for _ in range(6)), return_exceptions=True)
-        assert {str(fault) for fault in early} == {"AWS credentials are still being looked for"}
+        assert {str(fault) for fault in early} == {"the first search for AWS credentials has not ended"}
         for fault in await used_soon(store, endpoint, FIRST):  # all that was no fault of DynamoDB
             assert "circuit breaker" not in str(fault)
 
