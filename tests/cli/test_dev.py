@@ -139,6 +139,7 @@ def test_console_url_is_printed(printed):
 async def test_invalid_port_exits_4(command, port):
     result = await command("dev", "--port", port)
     assert (result.code, result.error["error"]) == (4, "usage")
+    assert result.error["detail"] == f"argument --port: expected a port from 1 to 65535, not {port!r}"
 
 
 async def test_print_config_prints_the_example_configuration(command):
