@@ -12,9 +12,9 @@ class Breaker:
     """The circuit breaker of one server. `now_ms` is a monotonic clock.
 
     While it is open, calls fail in microseconds instead of at their deadline, and a recovering server does
-    not get all of them together. Any success closes it, of a probe or of a call that was in flight when it
-    opened. A probe whose outcome is never reported (its caller was cancelled) blocks nothing: the next probe
-    is due a second later in any case.
+    not get all calls at the same time. Any success closes it, of a probe or of a call that was in flight when
+    it opened. A probe whose outcome is never reported (its caller was cancelled) blocks nothing: the next
+    probe is due a second later in any case.
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
@@ -23,7 +23,7 @@ class Breaker:
         self._next_probe_ms = 0
         self._last_reason = ""
         self.is_open = False
-        """True if calls are refused, probes excepted."""
+        """True if all calls except probes are refused."""
 
     def admit(self) -> None:
         """Raises BackendUnavailable while the breaker is open, unless this call is the probe."""

@@ -1,4 +1,4 @@
-"""Paged lists over HTTP; a `Link` field leads to the next page (RFC 8288). Paths are contract."""
+"""Paged lists over HTTP; a `Link` field leads to the next page (RFC 8288). Paths are part of the contract."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Refusals of the credentials listener, each with the error code that STS has for it."""
+"""Refusals of the credentials listener, each with the matching STS error code."""
 
 # The tables keep one refusal to a line:
 # fmt: off
@@ -9,7 +9,7 @@ from gateway.domain.errors import Refusal
 
 
 class WorkloadRefusal(Refusal):
-    """Base of the refusals that give a workload no credentials, with the code and status of STS."""
+    """Base of refusals to issue credentials, with STS's code and status."""
 
     sts_code: ClassVar[str]
     sts_status: ClassVar[int] = 400

@@ -1,4 +1,4 @@
-"""Calls of a cluster: each key belongs to a slot, each slot to one of several masters (D138)."""
+"""Calls to a cluster: each key belongs to a slot, each slot to one of several masters (D138)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ class ClusterOfMasters:
         raise BackendUnavailable(f"redirected more than {MAX_REDIRECTIONS} times")
 
     async def _retry_in_gap(self, slot: int, command: bytes, due: float, error: NotServed) -> Reply:
-        """Sends again while this may be the gap between two masters of the slot.
+        """Retries while the slot may be between two masters.
 
         In a planned failover a node may learn that the old master was demoted before it learns of the new
         one; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is bounded
