@@ -95,7 +95,7 @@ async def test_two_replicas_on_dynamodb_admit_exactly_the_limit(tmp_path):
     with Ministack() as engine:
         store["endpoint_url"] = engine.endpoint_url
         changes = racing("acme/shop/production", store=store)
-        async with Fleet(tmp_path, [changes] * 2, ENVIRONMENT) as fleet:
+        async with Fleet(tmp_path, [changes] * 2, ENVIRONMENT, PATIENT) as fleet:
             seen = await flood(fleet.gateways, 700, tokens=tokens_of("acme/shop/production"), connections=24)
     assert seen.statuses == {200: LIMIT, 429: 100}
 

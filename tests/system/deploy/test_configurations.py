@@ -67,7 +67,7 @@ def test_without_its_certificate_a_listener_that_others_reach_is_a_mistake(liste
     config.write_text(yaml.safe_dump(text))
     (problem,) = json.loads(check(config).stderr)["problems"]
     assert problem["path"].startswith(f"listen.{listener}.")
-    assert "in the clear" in problem["problem"]
+    assert "in clear text" in problem["problem"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
