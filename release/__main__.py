@@ -1,4 +1,4 @@
-"""`make release`: build everything, check it, write the checksums. `--only-build` leaves out the checks."""
+"""`make release`: builds everything, checks it and writes checksums. `--only-build` skips the checks."""
 
 import argparse
 import shutil
@@ -17,10 +17,10 @@ SUMS = "SHA256SUMS"
 
 
 def main() -> None:
-    """Run it in the root of the repository."""
+    """Releases the commit in the current folder, which must be the root of the repository."""
     parser = argparse.ArgumentParser(prog="python -m release")
     parser.add_argument("--target", type=Path, default=Path("dist"))
-    parser.add_argument("--only-build", action="store_true", help="check nothing, list nothing")
+    parser.add_argument("--only-build", action="store_true", help="skip the checks and the bill of materials")
     arguments = parser.parse_args()
     try:
         commit = ready_commit(Path.cwd())
@@ -55,7 +55,7 @@ def _check(commit: Commit, source: Path, built: Path, folder: Path) -> None:
 
 
 def _write_sums(folder: Path) -> None:
-    """As `sha256sum --check` reads them."""
+    """Writes checksums in the format of `sha256sum --check`."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     lines = [f"{sha256(file.read_bytes()).hexdigest()}  {file.relative_to(folder)}\n" for file in files]
     (folder / SUMS).write_text("".join(lines))

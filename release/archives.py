@@ -1,4 +1,4 @@
-"""Archives whose bytes follow from their files alone: one time, one owner, one order."""
+"""Reproducible archives: the same files give the same bytes (fixed times, owners and order)."""
 
 import gzip
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def normalize_tar(archive: Path, epoch: int) -> None:
-    """Write a .tar.gz anew. setuptools and Helm put the time of the build into theirs."""
+    """Rewrites a .tar.gz reproducibly; setuptools and Helm store the build time in theirs."""
     with tarfile.open(archive) as read:
         files = sorted((each.name, each.mode, _content(read, each)) for each in read if each.isfile())
     written = io.BytesIO()
@@ -28,7 +28,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def write_zip(archive: Path, files: dict[str, bytes], epoch: int) -> None:
-    """A zip of files by their names."""
+    """Writes a zip of files by name."""
     moment = datetime.fromtimestamp(epoch, UTC).timetuple()[:6]
     with zipfile.ZipFile(archive, "w") as written:
         for name, content in sorted(files.items()):

@@ -1,4 +1,4 @@
-"""Runs other programs, and says what one of them said if it fails."""
+"""Runs other programs and reports the output of a failed one."""
 
 import os
 import subprocess
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 class CommandError(Exception):
-    """A program failed, or is not there; the text is one for a person."""
+    """A program failed or is not installed; the message is for the user."""
 
 
 def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
     """Returns the program's standard output. Raises CommandError."""
     words = [str(word) for word in command]
-    # what make has installed is beside this Python
+    # make installs programs beside this Python
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
         done = subprocess.run(
@@ -26,7 +26,7 @@ def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, 
             check=True,
         )
     except FileNotFoundError:
-        raise CommandError(f"{words[0]} is needed and not installed") from None
+        raise CommandError(f"{words[0]} is required but not installed") from None
     except subprocess.CalledProcessError as error:
         raise CommandError(f"{' '.join(words)}\n{error.stdout}{error.stderr}") from None
     return done.stdout

@@ -1,4 +1,4 @@
-"""The commit that is released: nothing that is not committed gets into a release."""
+"""The commit to release: only committed files get into a release."""
 
 import io
 import re
@@ -11,12 +11,12 @@ from release.version import version_of
 
 
 class NotReady(Exception):
-    """The repository cannot be released as it is; the text says why."""
+    """The repository cannot be released; the message says why."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """`epoch` is the second at which it was committed: the time of everything that is made of it."""
+    """A commit to release. `epoch`, its commit time in Unix seconds, is the time of all artifacts."""
 
     repository: Path
     digest: str
@@ -24,7 +24,7 @@ class Commit:
     version: str
 
     def export(self, folder: Path) -> None:
-        """Its files, and no others, with its time."""
+        """Writes exactly the committed files into a folder, with the time of the commit."""
         archive = folder.with_suffix(".tar")
         run("git", "archive", "--output", archive, self.digest, folder=self.repository)
         with tarfile.open(fileobj=io.BytesIO(archive.read_bytes())) as files:
@@ -32,10 +32,10 @@ class Commit:
 
 
 def ready_commit(repository: Path) -> Commit:
-    """The newest commit, if it can be released. Raises NotReady."""
+    """Returns the newest commit. Raises NotReady if it cannot be released."""
     changed = run("git", "status", "--porcelain", folder=repository)
     if changed:
-        raise NotReady(f"there are changes that are not committed:\n{changed.rstrip()}")
+        raise NotReady(f"commit or remove these changes first:\n{changed.rstrip()}")
     digest, epoch = run("git", "log", "-1", "--format=%H %ct", folder=repository).split()
     version = version_of(repository)
     _require_changelogs(repository, version)
@@ -48,14 +48,14 @@ def _require_changelogs(repository: Path, version: str) -> None:
     for changelog in (repository / "CHANGELOG.md", *sorted(repository.glob("clients/*/CHANGELOG.md"))):
         if not dated.search(changelog.read_text()):
             path = changelog.relative_to(repository)
-            raise NotReady(f"{path} has no section for this version: ## {version} - YYYY-MM-DD")
+            raise NotReady(f"add a section for this version to {path}: ## {version} - YYYY-MM-DD")
 
 
 def _require_untagged(repository: Path, version: str, digest: str) -> None:
-    """A version is released once: its tag, if there is one, is on this commit."""
+    """Checks that the version is not tagged on another commit: each version is released once."""
     try:
         tagged = run("git", "rev-parse", "--verify", "--quiet", f"v{version}^{{commit}}", folder=repository)
     except CommandError:
         return
     if tagged.strip() != digest:
-        raise NotReady(f"v{version} is another commit: give this one a version of its own")
+        raise NotReady(f"v{version} is already another commit: choose a new version")

@@ -1,4 +1,4 @@
-"""Built packages, installed into fresh environments, started and used."""
+"""Installs built packages into fresh environments, starts them and uses them."""
 
 import json
 import sys
@@ -20,23 +20,23 @@ with run_gateway() as variables:
 
 
 def fresh_environment(folder: Path) -> Path:
-    """The Python of a virtual environment that has nothing in it."""
+    """Creates an empty virtual environment and returns its Python."""
     run(sys.executable, "-m", "venv", folder)
     return folder / "bin/python"
 
 
 def try_gateway(package: Path, client: Path, version: str, folder: Path) -> None:
-    """Install packages of the gateway and of the client, and put and get with both. Raises CommandError."""
+    """Installs the packages of gateway and client, then puts and gets an entry. Raises CommandError."""
     python = fresh_environment(folder)
-    # the client's testing module, which starts the gateway, is a plugin of pytest
+    # the client's testing module, which starts the gateway, is a pytest plugin
     run(python, "-m", "pip", "install", "--quiet", package, client, "pytest")
     command = folder / "bin/kvs-gateway"
     stated = json.loads(run(command, "--version", folder=folder))["version"]
     if stated != version:
-        raise CommandError(f"{package.name} says that it is {stated}, not {version}")
+        raise CommandError(f"{package.name} states version {stated} instead of {version}")
     config = folder / "config.yaml"
     config.write_text(run(command, "dev", "--print-config", folder=folder))
     run(command, "check", "--config", config, folder=folder)
     environ = {"KVS_GATEWAY_COMMAND": str(command)}
     if run(python, "-c", _PUT_AND_GET, folder=folder, environ=environ) != "hello\n":
-        raise CommandError(f"{package.name}: a get does not show what was put")
+        raise CommandError(f"{package.name}: a get does not return the value of the put")

@@ -1,4 +1,4 @@
-"""Builds the packages from an exported commit: into a folder, each the same bytes whenever it is built."""
+"""Builds reproducible packages from an exported commit into a folder."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ CHART = "deploy/chart"
 
 
 def build_packages(commit: Commit, source: Path, target: Path) -> None:
-    """All of them. Raises CommandError."""
+    """Builds all packages. Raises CommandError."""
     for project in (source, source / "clients/python"):
         _python(project, target, commit.epoch)
     run("npm", "pack", "--silent", "--pack-destination", target, folder=source / "clients/javascript")
@@ -23,7 +23,7 @@ def build_packages(commit: Commit, source: Path, target: Path) -> None:
 
 
 def _python(project: Path, target: Path, epoch: int) -> None:
-    """An sdist, and the wheel that it makes."""
+    """Builds an sdist, and a wheel from it."""
     before = set(target.glob("*.tar.gz"))
     environ = {"SOURCE_DATE_EPOCH": str(epoch)}
     run(sys.executable, "-m", "build", "--outdir", target, project, environ=environ)
@@ -32,7 +32,7 @@ def _python(project: Path, target: Path, epoch: int) -> None:
 
 
 def _go(commit: Commit, module: Path, target: Path) -> None:
-    """Files of a version that a module proxy serves, as `GOPROXY=file://…/go` reads it: https://go.dev/ref/mod#goproxy-protocol."""
+    """Writes the files that a module proxy serves, readable by `GOPROXY=file://…/go`: https://go.dev/ref/mod#goproxy-protocol."""
     version = f"v{commit.version}"
     target.mkdir(parents=True)
     files = {

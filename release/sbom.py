@@ -1,6 +1,6 @@
-"""The bill of materials in CycloneDX: what runs with the gateway, at the versions of `requirements.lock`.
+"""The bill of materials in CycloneDX: the gateway and its dependencies as locked in `requirements.lock`.
 
-The image installs the same packages; those of its base are in the base's own bill of materials.
+The image installs the same packages; those of its base image are in that image's bill of materials.
 """
 
 import sys
@@ -13,16 +13,16 @@ _PROJECT = """\
 [project]
 name = "kvs-gateway"
 version = "{version}"
-description = "An authenticated, rate-limited, metered key-value edge over memory, Redis and DynamoDB"
+description = "An authenticated, rate-limited, metered key-value gateway for memory, Redis and DynamoDB"
 license = "Apache-2.0"
 """
 
 
 def write_sbom(wheel: Path, lock: Path, version: str, target: Path, folder: Path) -> None:
-    """Made of an environment that is installed as the image's is. Raises CommandError."""
+    """Lists an environment that is installed like that of the image. Raises CommandError."""
     python = fresh_environment(folder / "locked")
     run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "--requirement", lock)
-    # by name, not by file: so nothing says where the file was
+    # by name instead of path, because pip records the path of a file in the environment
     found = ("--no-index", "--find-links", wheel.parent, f"kvs-gateway=={version}")
     run(python, "-m", "pip", "install", "--quiet", "--no-deps", *found)
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")

@@ -1,6 +1,6 @@
-"""The places that state the version: `gateway.__version__` counts, and a test compares the others with it.
+"""All files that state the version. `gateway.__version__` decides; a test compares the others with it.
 
-`python -m release.version 0.3.0` writes it into all of them.
+`python -m release.version 0.3.0` updates all of them.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = "gateway/__init__.py"
 
-PLACES: dict[str, str] = {
+VERSION_PATTERNS: dict[str, str] = {
     SOURCE: r'^__version__ = "(.+)"$',
     "gateway/opsplane/openapi.json": r'"version": "(\d.*?)"',
     "Dockerfile": r'org\.opencontainers\.image\.version="(.+?)"',
@@ -31,20 +31,20 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def version_of(repository: Path) -> str:
-    """The version of the source in a folder."""
+    """Returns the version of the source in a folder."""
     (stated,) = stated_in(repository, SOURCE)
     return stated
 
 
 def stated_in(repository: Path, path: str) -> list[str]:
-    """Every version that a file states."""
+    """Returns every version that a file states."""
     text = (repository / path).read_text()
     return [text[start:end] for start, end in _spans(path, text)]
 
 
 def change(repository: Path, version: str) -> None:
-    """Write a version into all places."""
-    for path in PLACES:
+    """Writes a version into all files."""
+    for path in VERSION_PATTERNS:
         file = repository / path
         text = file.read_text()
         for start, end in reversed([*_spans(path, text)]):
@@ -53,7 +53,7 @@ def change(repository: Path, version: str) -> None:
 
 
 def _spans(path: str, text: str) -> Iterator[tuple[int, int]]:
-    for found in re.finditer(PLACES[path], text, re.MULTILINE):
+    for found in re.finditer(VERSION_PATTERNS[path], text, re.MULTILINE):
         yield found.span(found.lastindex or 0)
 
 

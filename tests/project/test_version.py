@@ -6,13 +6,13 @@ import shutil
 import pytest
 
 from gateway import __version__
-from release.version import PLACES, change, stated_in, version_of
+from release.version import VERSION_PATTERNS, change, stated_in, version_of
 from tests.support.repository import ROOT
 
 CHANGELOGS = [ROOT / "CHANGELOG.md", *sorted(ROOT.glob("clients/*/CHANGELOG.md"))]
 
 
-@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("path", VERSION_PATTERNS)
 def test_a_place_states_the_version_of_the_source(path):
     stated = stated_in(ROOT, path)
     assert stated
@@ -20,15 +20,15 @@ def test_a_place_states_the_version_of_the_source(path):
 
 
 def test_a_new_version_is_written_into_all_places_and_nothing_else_changes(tmp_path):
-    for path in PLACES:
+    for path in VERSION_PATTERNS:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, tmp_path / path)
     change(tmp_path, "12.34.56")
     assert version_of(tmp_path) == "12.34.56"
-    for path in PLACES:
+    for path in VERSION_PATTERNS:
         assert set(stated_in(tmp_path, path)) == {"12.34.56"}, path
     change(tmp_path, __version__)
-    for path in PLACES:
+    for path in VERSION_PATTERNS:
         assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes(), path
 
 

@@ -1,4 +1,4 @@
-{{- /* The listeners beside data and ops that other pods reach: YAML, from name to port. */}}
+{{- /* Ports of exposed listeners other than data and ops, by name, as YAML. */}}
 {{- define "kvs-gateway.opened" -}}
 {{- $opened := dict }}
 {{- if .Values.control.enabled }}{{ $_ := set $opened "control" 8081 }}{{ end }}
@@ -6,7 +6,7 @@
 {{- toYaml $opened }}
 {{- end }}
 
-{{- /* What is in config.yaml: `config`, with the listeners as Services and probes expect them. */}}
+{{- /* Content of config.yaml: `config` with the listeners that Services and probes expect. */}}
 {{- define "kvs-gateway.configuration" -}}
 {{- $opened := include "kvs-gateway.opened" . | fromYaml }}
 {{- $host := .Values.host }}
@@ -27,12 +27,12 @@
 {{- mergeOverwrite $usual (deepCopy .Values.resources) | toYaml }}
 {{- end }}
 
-{{- /* From the start of preStop: it, the grace, which covers drain and last scrape, and as much as 20 s to spare. */}}
+{{- /* preStop, plus the grace (which covers drain and last scrape), plus 20 s of reserve. */}}
 {{- define "kvs-gateway.terminationSeconds" -}}
 {{- add .Values.preStopSeconds (dig "shutdown" "grace_seconds" 30 .Values.config | ceil) 20 }}
 {{- end }}
 
-{{- /* KiB that the worst clients can make a replica use; deploy/README.md, "Size", has the figures. */}}
+{{- /* Worst-case memory under hostile clients, in KiB; deploy/README.md, "Size", has the measurements. */}}
 {{- define "kvs-gateway.worstMemory" -}}
 {{- $config := include "kvs-gateway.configuration" . | fromYaml }}
 {{- $connections := int $config.edge.max_connections }}

@@ -1,4 +1,4 @@
-{{- /* What things are called. `app.kubernetes.io/name` is fixed: it is the job that rules and alerts ask for. */}}
+{{- /* Names and labels. `app.kubernetes.io/name` is fixed, because rules and alerts select it as the job. */}}
 
 {{- define "kvs-gateway.name" -}}
 {{- $name := ternary .Release.Name (printf "%s-kvs-gateway" .Release.Name) (contains "kvs-gateway" .Release.Name) }}
@@ -31,13 +31,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{- /* The Secret with the certificate of a listener: (list $ "control"). */}}
+{{- /* Secret with the certificate of a listener: (list $ "control"). */}}
 {{- define "kvs-gateway.tlsSecret" -}}
 {{- $root := first . }}{{ $listener := last . }}
 {{- (index $root.Values $listener).secretName | default (printf "%s-%s-tls" (include "kvs-gateway.name" $root) $listener) }}
 {{- end }}
 
-{{- /* The hosts that callers sign, without ports. */}}
+{{- /* Public hosts without their ports. */}}
 {{- define "kvs-gateway.hosts" -}}
 {{- $hosts := list }}
 {{- range .Values.config.public_hosts }}{{ $hosts = append $hosts (regexReplaceAll ":[0-9]+$" . "") }}{{ end }}

@@ -1,4 +1,4 @@
-"""Puts an entry once a minute. botocore fetches credentials by web identity, and again before they end."""
+"""Puts an entry once a minute; botocore fetches credentials by web identity and keeps them fresh."""
 
 import json
 import os
@@ -13,7 +13,7 @@ CREDENTIALS = Session().get_credentials()
 
 
 def put(key: str, value: object) -> dict[str, object]:
-    """One signed call, with the table's token beside the signature."""
+    """Sends one signed request, with the table token in its own header."""
     call = AWSRequest(
         "POST",
         f"{os.environ['SERVICE_KVS_URL']}/v1/put",

@@ -20,8 +20,8 @@ from tests.system.deploy.scraped import scene_in, without_data
 PATIENCE_SECONDS = 40.0
 PROMETHEUS_OWN = {"ALERTS": {"alertname", "alertstate", "severity"}}
 WITHOUT_DATA = {
-    # what it is compared with begins ten minutes ago
-    ("operators", "Refused at the door"): "offset 10m",
+    # its baseline begins ten minutes ago
+    ("operators", "Authentication refusals"): "offset 10m",
 }
 
 

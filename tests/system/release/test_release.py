@@ -125,7 +125,7 @@ def test_a_version_is_one_commit(clone):
     subprocess.run(["git", "tag", f"v{__version__}"], cwd=clone, check=True)
     (clone / "README.md").write_text("changed")
     commit(clone, "Changed after the tag")
-    _refused(clone, "give this one a version of its own")
+    _refused(clone, "choose a new version")
 
 
 def test_a_build_that_does_not_work_is_not_released(clone):
