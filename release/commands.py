@@ -14,7 +14,7 @@ class CommandError(Exception):
 def run(*command: str | Path, folder: Path | None = None, environ: Mapping[str, str] | None = None) -> str:
     """Returns the program's standard output. Raises CommandError."""
     words = [str(word) for word in command]
-    # make installs programs beside this Python
+    # make installs programs next to this Python
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
         done = subprocess.run(

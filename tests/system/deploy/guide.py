@@ -1,4 +1,4 @@
-"""Blocks of deploy/README.md that people paste."""
+"""Copyable blocks of deploy/README.md."""
 
 import re
 
@@ -10,7 +10,7 @@ KUSTOMIZATION, WITH_LISTENERS = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTAL
 
 
 def marked(name: str, text: str = GUIDE) -> str:
-    """The scripts between two marks."""
+    """Returns the scripts between two marks."""
     part = re.search(rf"<!-- {name} -->(.*?)<!-- end of {name} -->", text, re.DOTALL)[1]
     return "".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL))
 

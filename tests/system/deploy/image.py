@@ -47,7 +47,7 @@ def is_admitted(path: PurePosixPath) -> bool:
 
 
 def copy_context(target: Path) -> None:
-    """Returns all files of the build context."""
+    """Copies all files of the build context."""
     for name in ROOT.iterdir():
         if name.name != ".git" and (name.is_dir() or is_admitted(PurePosixPath(name.name))):
             _copy(name, target)
@@ -62,7 +62,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:
-    """Translates a pattern: `**/` matches any number of folders, `*` stays within one."""
+    """Matches a path: `**/` matches any number of folders, `*` stays within one."""
     if pattern.startswith("**/"):
         return fnmatch.fnmatchcase(path.name, pattern.removeprefix("**/"))
     parts, wanted = path.parts, pattern.split("/")

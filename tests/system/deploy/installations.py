@@ -16,9 +16,9 @@ DEPLOY = ROOT / "deploy"
 OVERLAYS = sorted(folder.name for folder in (DEPLOY / "overlays").iterdir())
 COMPONENTS = sorted(folder.parent.name for folder in DEPLOY.glob("components/*/kustomization.yaml"))
 SIZES = ("autoscaling", "autoscaling-in-flight", "small")
-"""Components that say how many replicas there are: one of them, and not for the memory store."""
+"""Components that set the number of replicas: mutually exclusive, and not for the memory store."""
 LISTENERS = ("control", "credentials")
-"""Components that open a listener: with the policy that says who may reach the others."""
+"""Components that expose a listener; they need the network policy for the other listeners."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Installation:
         return "+".join([self.overlay, *self.components])
 
     def render(self, folder: Path) -> list[dict[str, Any]]:
-        """Rendered in a copy inside `folder`, the way an operator's own kustomization would combine them."""
+        """Renders overlay and components, combined as in an operator's kustomization, in `folder`."""
         copy = folder / "deploy"
         shutil.copytree(DEPLOY, copy)
         own = copy / "own"
@@ -51,11 +51,11 @@ class Installation:
 
     @property
     def is_configured(self) -> bool:
-        """Whether a component needs something in the configuration."""
+        """True if a component needs settings in the configuration."""
         return any(component in LISTENERS for component in self.components)
 
     def configuration(self) -> dict[str, Any]:
-        """Returns the overlay's configuration merged with the components' needs."""
+        """Returns the overlay's configuration merged with that of the components."""
         folders = [f"overlays/{self.overlay}", *(f"components/{component}" for component in self.components)]
         files = [DEPLOY / folder / "config.yaml" for folder in folders]
         configuration: dict[str, Any] = {}
@@ -71,13 +71,13 @@ class Installation:
 
 
 def included(overlay: str) -> list[str]:
-    """The components that are part of an overlay."""
+    """Returns the components that are part of an overlay."""
     kustomization = yaml.safe_load((DEPLOY / "overlays" / overlay / "kustomization.yaml").read_text())
     return [Path(component).name for component in kustomization.get("components", [])]
 
 
 def _with(overlay: str, *components: str) -> Installation:
-    """The policy comes first where the overlay has none."""
+    """Returns an installation, with the network policy first if the overlay has none."""
     policy = () if "network-policy" in included(overlay) else ("network-policy",)
     return Installation(overlay, (*policy, *components))
 

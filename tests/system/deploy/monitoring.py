@@ -26,17 +26,17 @@ _VARIABLES = {
 
 
 def spec_of(file: str) -> dict[str, Any]:
-    """The specification in one of the component's manifests."""
+    """Returns the specification in one of the component's manifests."""
     return yaml.safe_load((COMPONENT / file).read_text())["spec"]
 
 
 def rule_groups() -> list[dict[str, Any]]:
-    """Recording rules and alerts, as Prometheus would get them from the operator."""
+    """Returns recording rules and alerts as the operator passes them to Prometheus."""
     return spec_of("rules.yaml")["groups"] + spec_of("alerts.yaml")["groups"]
 
 
 def rules(kind: str) -> dict[str, dict[str, Any]]:
-    """Rules by their names; `kind` is `alert` or `record`."""
+    """Returns rules by name; `kind` is `alert` or `record`."""
     found = [rule for group in rule_groups() for rule in group["rules"] if kind in rule]
     by_name = {rule[kind]: rule for rule in found}
     assert len(by_name) == len(found), "a name is used twice"
@@ -56,7 +56,7 @@ class Query:
 
 
 def panel_queries() -> list[Query]:
-    """The queries of all panels."""
+    """Returns the queries of all panels."""
     return [
         Query(name, panel["title"], filled_in(target["expr"]))
         for name, dashboard in DASHBOARDS.items()
@@ -66,12 +66,12 @@ def panel_queries() -> list[Query]:
 
 
 def runbook_queries() -> list[str]:
-    """The queries in the runbook."""
+    """Returns the queries in the runbook."""
     return re.findall(r"^```promql\n(.+?)\n```$", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def label_queries() -> Iterator[tuple[str, str]]:
-    """Selector and label behind each dashboard variable."""
+    """Yields selector and label of each dashboard variable."""
     for dashboard in DASHBOARDS.values():
         for variable in dashboard["templating"]["list"]:
             if variable["type"] == "query":
@@ -81,7 +81,7 @@ def label_queries() -> Iterator[tuple[str, str]]:
 
 
 def filled_in(expression: str) -> str:
-    """The expression as Grafana sends it when everything is chosen."""
+    """Returns the expression as Grafana sends it when all values are selected."""
     for variable, value in _VARIABLES.items():
         expression = expression.replace(variable, value)
     assert "$" not in expression, expression

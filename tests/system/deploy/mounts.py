@@ -1,4 +1,4 @@
-"""Files that the pods of an installation mount, in local folders."""
+"""Local copies of the files that pods of an installation mount."""
 
 import secrets
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.system.deploy.policy.manifests import Manifests
 
 
 def mount_rendered(manifests: Manifests, folder: Path, authority: trustme.CA | None = None) -> Path:
-    """Configuration, secrets and certificates; the path of the configuration, which names the others."""
+    """Writes configuration, secrets and certificates; returns the path of the configuration."""
     places = {name: place_of(mount["mountPath"], folder) for name, mount in manifests.mounts.items()}
     for place in places.values():
         place.mkdir()
@@ -34,7 +34,7 @@ def here(text: str, manifests: Manifests, folder: Path) -> str:
 
 
 def place_of(mount_path: str, folder: Path) -> Path:
-    """Local path of a path in a pod."""
+    """Returns the local path of a path in a pod."""
     return folder / mount_path.strip("/").replace("/", "-")
 
 

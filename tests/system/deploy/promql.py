@@ -19,14 +19,14 @@ _WORDS = {"and", "or", "unless", "offset", "bool", "Inf", "NaN"}
 
 @dataclass
 class Names:
-    """Labels asked for by metric, and labels of groupings."""
+    """Label names in selectors, by metric, and label names in groupings."""
 
     selected: dict[str, set[str]] = field(default_factory=dict)
     grouped: set[str] = field(default_factory=set)
 
 
 def names_in(expression: str) -> Names:
-    """The names that have to exist for the expression to find something."""
+    """Returns the names that must exist for the expression to return data."""
     tokens = [(match.lastgroup, match[0]) for match in _TOKEN.finditer(expression)] + [("sign", "")]
     names = Names()
     at = 0

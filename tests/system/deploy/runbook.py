@@ -1,4 +1,4 @@
-"""The scripts in RUNBOOK.md that people paste."""
+"""Copyable scripts of RUNBOOK.md."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A gateway on Redis under all kinds of calls, scraped by a real Prometheus as the component says."""
+"""A gateway on Redis with all kinds of calls; a real Prometheus scrapes it as the component configures."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ METERING = {"first_sample_seconds": 3}  # scrapes are a second apart
 
 
 class MonitoringPrometheus(PrometheusServer):
-    """Scrapes the PodMonitor's paths and gives targets the labels that the operator would give them."""
+    """Scrapes the paths of the PodMonitor, with the target labels that the operator would set."""
 
     def __init__(self, folder: Path) -> None:
         groups = [{**group, "interval": "1s"} for group in rule_groups()]
@@ -46,19 +46,19 @@ class MonitoringPrometheus(PrometheusServer):
         super().__init__({each["path"]: each["path"] for each in endpoints}, rule_files=[str(file)])
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """Answer of Prometheus' HTTP API."""
+        """Returns data from Prometheus' HTTP API."""
         with urlopen(f"{self.url}/api/v1/{path}?{urlencode(parameters)}", timeout=10) as answer:
             return json.load(answer)["data"]
 
     def labels_by_metric(self) -> dict[str, set[str]]:
-        """The labels of every metric that was scraped or recorded."""
+        """Returns the label names of all scraped and recorded metrics."""
         found: dict[str, set[str]] = {}
         for series in self.ask("series", **{"match[]": '{__name__=~".+"}'}):
             found.setdefault(series["__name__"], set()).update(series.keys() - {"__name__"})
         return found
 
     def rules(self) -> list[dict[str, Any]]:
-        """Every rule with the result of its last evaluation."""
+        """Returns every rule with the result of its last evaluation."""
         return [rule for group in self.ask("rules")["groups"] for rule in group["rules"]]
 
     def _configuration(self, jobs: Mapping[str, str], interval: str) -> dict[str, Any]:
@@ -79,14 +79,14 @@ class MonitoringPrometheus(PrometheusServer):
 
 @dataclass(frozen=True)
 class Scene:
-    """The three processes."""
+    """Redis, gateway and Prometheus."""
 
     redis: RedisServer
     gateway: GatewayProcess
     prometheus: MonitoringPrometheus
 
     async def call_in_every_way(self) -> None:
-        """Answers of all outcomes and most codes."""
+        """Makes calls with all outcomes and most codes."""
         async with client_of(self.gateway) as gateway:
             await gateway.put("k", "value")
             await gateway.get("k")
@@ -103,7 +103,7 @@ class Scene:
             await asyncio.to_thread(self.redis.command, "CONFIG", "SET", "maxmemory", NO_LIMIT)
 
     def commands_in(self, folder: Path) -> dict[str, str]:
-        """The environment of a shell that finds `kvs-gateway` in `folder`."""
+        """Returns the environment of a shell that finds `kvs-gateway` in `folder`."""
         program = folder / "kvs-gateway"
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gateway "$@"\n')
         program.chmod(0o755)
@@ -117,13 +117,13 @@ class Scene:
         }
 
     def charged(self) -> int:
-        """Requests that the gateway has counted for tenants."""
+        """Returns the number of requests that the gateway has counted for tenants."""
         with urlopen(f"{self.gateway.urls['ops']}/metrics/usage", timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         return sum(int(line.split()[-1]) for line in lines if line.startswith("kvs_usage_requests_total{"))
 
     def bill(self) -> Any:
-        """Output of `kvs-gateway usage` for the last hour."""
+        """Returns the output of `kvs-gateway usage` for the last hour."""
         to = datetime.now(UTC)
         since = to - timedelta(hours=1)
         period = ["--from", since.isoformat(), "--to", to.isoformat()]
@@ -133,7 +133,7 @@ class Scene:
 
 @contextmanager
 def scene_in(folder: Path) -> Iterator[Scene]:
-    """Everything is running, and was scraped once."""
+    """Starts all processes and waits for the first scrape."""
     with RedisServer() as redis:
         changes = {"store": {"kind": "redis", "url": redis.url}, "apps": APPS, "metering": METERING}
         changes["control"] = {"oidc": [trusted_from(folder)]}
@@ -145,7 +145,7 @@ def scene_in(folder: Path) -> Iterator[Scene]:
 
 
 def without_data(scene: Scene, expressions: set[str]) -> set[str]:
-    """The expressions that find nothing now."""
+    """Returns the expressions without data."""
     return {expression for expression in expressions if not _found(scene.prometheus, expression)}
 
 

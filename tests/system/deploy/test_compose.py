@@ -1,4 +1,4 @@
-"""deploy/compose: what each program is given, and Prometheus beside a gateway, started as it is there."""
+"""deploy/compose: configuration of each service; Prometheus and gateway run with the same files."""
 
 import json
 import re
@@ -32,16 +32,16 @@ PROMETHEUS = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
 
 
 def mounts(service: str) -> dict[str, str]:
-    """Mounts of a container by path; volumes by name."""
+    """Returns the sources of a container's mounts by path; volumes by name."""
     return {place: source for source, place in (each.split(":")[:2] for each in SERVICES[service]["volumes"])}
 
 
-def test_the_file_is_one_of_compose():
+def test_the_file_fits_the_schema_of_compose():
     assert compose_faults_of(COMPOSE) == []
     assert compose_faults_of(merged(COMPOSE, {"services": {"redis": {"imgae": "redis"}}}))
 
 
-def test_every_port_is_published_on_loopback_alone():
+def test_every_port_is_published_only_on_loopback():
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert len(published) == len({port.split(":")[1] for port in published}) == 5
     assert all(port.startswith("127.0.0.1:") for port in published)
@@ -53,7 +53,7 @@ def test_mounted_files_exist(service):
         assert source in COMPOSE["volumes"] or (FOLDER / source).exists(), source
 
 
-def test_images_of_others_are_pinned_to_a_version():
+def test_third_party_images_are_pinned_to_a_version():
     images = {name: each["image"] for name, each in SERVICES.items() if "build" not in each}
     assert [image for image in images.values() if not re.search(r":v?\d+\.\d+\.\d+", image)] == []
 
@@ -75,7 +75,7 @@ def test_credentials_are_those_of_the_example():
     assert (here.region, here.public_url) == (example.region, example.public_url)
 
 
-def test_bounds_are_those_of_a_pod():
+def test_limits_are_those_of_a_pod():
     config = yaml.safe_load((FOLDER / "config.yaml").read_text())
     overlay = yaml.safe_load((DEPLOY / "overlays/redis/config.yaml").read_text())
     assert config["edge"] == overlay["edge"]
@@ -106,7 +106,7 @@ def test_grafana_finds_the_dashboards_and_their_data():
 
 
 class ComposePrometheus(PrometheusServer):
-    """Prometheus as compose.yaml starts it, with a local gateway and scrapes each second."""
+    """Prometheus with the command of compose.yaml, a local gateway and a scrape interval of one second."""
 
     def __init__(self, folder: Path) -> None:
         *shell, script = SERVICES["prometheus"]["entrypoint"]
@@ -138,7 +138,7 @@ class ComposePrometheus(PrometheusServer):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """The gateway on its own file, with other addresses, and Prometheus."""
+    """Runs Prometheus and the gateway with the configuration of the folder, on other addresses."""
     folder = tmp_path_factory.mktemp("compose")
     config = yaml.safe_load((FOLDER / "config.yaml").read_text())
     here = {name: {"host": "127.0.0.1", "port": 0} for name in config["listen"]}

@@ -1,4 +1,4 @@
-"""The configuration of each overlay is one that the gateway accepts, starts with and serves with."""
+"""The gateway accepts the configuration of each overlay, starts with it and serves requests."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ PUBLIC = {"Host": "kvs.example.com"}
 
 
 def mount(overlay: str, folder: Path, redis_url: str = "redis://:a%20password@redis:6379/0") -> Path:
-    """The overlay's file, with its secrets in `folder`: what each is called is what it names."""
+    """Writes the overlay's configuration and its secrets into `folder` and returns the path."""
     text = (DEPLOY / "overlays" / overlay / "config.yaml").read_text()
     for file in secret_files(yaml.safe_load(text)):
         content = redis_url if file.endswith("/redis-url") else secrets.token_hex(32)
@@ -59,7 +59,7 @@ def test_the_rendered_configuration_is_accepted_with_the_files_that_pods_mount(i
 
 
 @pytest.mark.parametrize("listener", LISTENERS)
-def test_without_its_certificate_a_listener_that_others_reach_is_a_mistake(listener, tmp_path):
+def test_an_exposed_listener_without_certificate_is_rejected(listener, tmp_path):
     manifests = Manifests(Installation("redis", (listener,)).render(tmp_path / "rendered"))
     config = mount_rendered(manifests, tmp_path)
     text = yaml.safe_load(config.read_text())
@@ -71,7 +71,7 @@ def test_without_its_certificate_a_listener_that_others_reach_is_a_mistake(liste
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_a_missing_secret_is_a_mistake_at_the_start(overlay, tmp_path):
+def test_a_missing_secret_is_reported_at_startup(overlay, tmp_path):
     config = mount(overlay, tmp_path)
     (tmp_path / "session-key-1").unlink()
     done = check(config)
@@ -83,7 +83,7 @@ def test_a_missing_secret_is_a_mistake_at_the_start(overlay, tmp_path):
 
 @asynccontextmanager
 async def _running(overlay: str, folder: Path):
-    """A gateway on the overlay's configuration, on loopback, with a Redis where it wants one."""
+    """Runs a gateway with the overlay's configuration on loopback, with a Redis if the store needs one."""
     with RedisServer() if overlay == "redis" else nullcontext() as redis:
         config = mount(overlay, folder, redis.url if redis else "")
         listening = merged(yaml.safe_load(config.read_text()), ON_LOOPBACK)

@@ -27,7 +27,7 @@ Mistake = Callable[[Path], None]
 
 
 def changed(**changes: Any) -> Mistake:
-    """Something else in the ConfigMap."""
+    """Changes the configuration in the ConfigMap."""
 
     def make(folder: Path) -> None:
         file = configuration_in(folder)
@@ -102,7 +102,7 @@ def mounted_in(folder: Path, path: str) -> Path:
 
 @pytest.fixture(scope="module")
 def mounted(tmp_path_factory):
-    """Mounted files of a pod of a good installation."""
+    """Mounted files of a pod in a valid installation."""
     folder = tmp_path_factory.mktemp("mounted")
     mount_rendered(Manifests(Installation("redis", ("control",)).render(folder / "rendered")), folder)
     return folder

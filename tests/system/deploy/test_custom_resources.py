@@ -19,7 +19,7 @@ def resources(tmp_path_factory) -> list[dict[str, Any]]:
     return [each for each in objects if each["kind"] in CUSTOM]
 
 
-def test_every_kind_is_rendered_somewhere(resources):
+def test_every_custom_kind_is_in_some_installation(resources):
     assert {each["kind"] for each in resources} == CUSTOM
 
 
@@ -30,8 +30,8 @@ def test_a_custom_resource_fits_the_schema_of_its_operator(kind, resources):
 
 
 @pytest.mark.parametrize("kind", sorted(CUSTOM))
-def test_the_server_adds_nothing_that_every_apply_would_find_changed(kind, resources):
-    """kubectl replaces lists of custom resources as a whole: what the server adds in one is a difference."""
+def test_no_default_is_left_for_the_server_to_add(kind, resources):
+    """kubectl replaces lists in custom resources as a whole, so an added default is a difference."""
     found = {each["metadata"]["name"]: defaults_added_to(each) for each in resources if each["kind"] == kind}
     assert {name: added for name, added in found.items() if added} == {}
 

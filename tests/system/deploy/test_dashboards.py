@@ -1,4 +1,4 @@
-"""Dashboards: what Grafana needs to show them, and what a reader needs to understand them."""
+"""Dashboards: layout, queries, legends and descriptions."""
 
 from itertools import combinations, pairwise
 
@@ -31,7 +31,7 @@ def overlap(one: dict, other: dict) -> bool:
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_a_dashboard_is_one_that_grafana_can_keep(name):
+def test_a_dashboard_can_be_imported_by_grafana(name):
     dashboard = DASHBOARDS[name]
     assert "id" not in dashboard  # Grafana's own
     assert dashboard["uid"] == f"kvs-gateway-{name}"
@@ -52,14 +52,14 @@ def test_every_query_goes_to_the_chosen_prometheus(name):
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_panels_stand_side_by_side_inside_the_grid(name):
+def test_panels_fit_the_grid_without_overlap(name):
     places = [panel["gridPos"] for panel in DASHBOARDS[name]["panels"]]
     assert all(place["x"] >= 0 and place["x"] + place["w"] <= WIDTH for place in places)
     assert not any(overlap(one, other) for one, other in combinations(places, 2))
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_panels_stand_under_rows_without_holes(name):
+def test_panels_are_below_rows_without_gaps(name):
     dashboard = DASHBOARDS[name]
     assert dashboard["panels"][0]["type"] == "row"
     for one, other in pairwise(dashboard["panels"]):
@@ -70,7 +70,7 @@ def test_panels_stand_under_rows_without_holes(name):
 
 
 @pytest.mark.parametrize("panel", EVERY_PANEL)
-def test_a_panel_says_what_it_shows(panel):
+def test_a_panel_has_title_description_and_unit(panel):
     assert panel["title"]
     assert panel["description"].endswith(".")
     assert panel["fieldConfig"]["defaults"]["unit"]
@@ -98,7 +98,7 @@ def test_thresholds_rise_from_a_base_and_change_colour(panel):
 
 
 def test_grafana_finds_the_dashboards():
-    """As its sidecar looks for them: ConfigMaps with a label. Their name stays, so that they are replaced."""
+    """Grafana's sidecar selects ConfigMaps by label. A stable name lets a new version replace the old one."""
     (found,) = (each for each in render(COMPONENT) if each["kind"] == "ConfigMap")
     assert found["metadata"]["name"] == "kvs-gateway-dashboards"
     assert found["metadata"]["labels"]["grafana_dashboard"] == "1"

@@ -1,4 +1,4 @@
-"""The rules that the Dockerfile and .dockerignore keep to."""
+"""Rules for the Dockerfile and .dockerignore."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ def _arguments(name: str, instructions=None) -> list[str]:
     return [each.arguments for each in instructions or dockerfile() if each.name == name]
 
 
-def test_every_image_is_pinned_or_another_stage():
+def test_every_base_image_is_pinned_or_another_stage():
     stages = set()
     for arguments in _arguments("FROM"):
         image, *alias = arguments.split(" AS ")
@@ -30,7 +30,7 @@ def test_the_image_runs_as_the_user_of_the_manifests(tmp_path):
     assert user == f"{security['runAsUser']}:{security['runAsGroup']}"
 
 
-def test_nothing_is_fetched_by_hand_and_nothing_secret_is_passed():
+def test_the_dockerfile_downloads_nothing_itself_and_passes_no_secret():
     names = {each.name for each in dockerfile()}
     used = {"FROM", "WORKDIR", "COPY", "RUN", "ARG", "LABEL", "ENV", "USER", "EXPOSE", "ENTRYPOINT", "CMD"}
     assert names <= used
@@ -50,7 +50,7 @@ def test_pip_leaves_no_cache():
     assert all("--no-cache-dir" in line for line in installs)
 
 
-def test_it_serves_what_the_manifests_mount(tmp_path):
+def test_the_image_serves_the_configuration_that_manifests_mount(tmp_path):
     container = Manifests(Installation("redis").render(tmp_path)).container
     (entrypoint,) = (each.words for each in final_stage() if each.name == "ENTRYPOINT")
     (command,) = (each.words for each in final_stage() if each.name == "CMD")
@@ -59,12 +59,12 @@ def test_it_serves_what_the_manifests_mount(tmp_path):
     assert "command" not in container
 
 
-def test_no_compiled_module_is_written_when_it_runs():
+def test_the_running_image_writes_no_compiled_module():
     (environment,) = _arguments("ENV", final_stage())
     assert "PYTHONDONTWRITEBYTECODE=1" in environment.split()
 
 
-def test_labels_say_what_the_image_is_and_what_it_was_made_of():
+def test_labels_describe_the_image_and_its_source():
     """https://github.com/opencontainers/image-spec/blob/main/annotations.md"""
     (stated,) = _arguments("LABEL", final_stage())
     words = (word.removeprefix("org.opencontainers.image.") for word in shlex.split(stated))
@@ -82,7 +82,7 @@ def test_labels_that_change_with_each_commit_come_after_all_layers():
     assert names.index("ARG") > max(names.index(name) for name in ("COPY", "ENV", "WORKDIR"))
 
 
-def test_modules_are_compiled_without_the_time_of_their_source():
+def test_modules_are_compiled_without_source_times():
     """Without it each build has different bytes."""
     runs = "\n".join(_arguments("RUN"))
     assert runs.count(" install ") == runs.count(" --no-compile ")

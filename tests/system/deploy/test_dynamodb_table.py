@@ -1,4 +1,4 @@
-"""`deploy/dynamodb` makes the table that the gateway asks for, and allows what it does and no more."""
+"""`deploy/dynamodb` creates the table that the gateway expects, and a least-privilege policy."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def resources() -> dict[str, Any]:
     return {name: resource["Properties"] for name, resource in template["Resources"].items()}
 
 
-def test_the_table_has_the_keys_and_the_time_to_live_that_the_gateway_asks_for(resources):
+def test_the_table_has_the_keys_and_the_time_to_live_that_the_gateway_expects(resources):
     table = resources["Table"]
     assert table["KeySchema"] == KEY_SCHEMA
     assert table["AttributeDefinitions"] == ATTRIBUTES
@@ -34,9 +34,9 @@ def test_the_table_has_the_keys_and_the_time_to_live_that_the_gateway_asks_for(r
     assert table["BillingMode"] == "PAY_PER_REQUEST"
 
 
-def test_the_policy_allows_the_actions_that_are_used_and_no_others_on_this_table_alone(resources):
+def test_the_policy_allows_only_the_used_actions_and_only_on_this_table(resources):
     (statement,) = resources["Policy"]["PolicyDocument"]["Statement"]
     used = {action.value for action in Action} | LOOKS_AFTER_THE_TABLE
-    used.remove("TransactWriteItems")  # its writes are allowed as those of single calls are
+    used.remove("TransactWriteItems")  # allowed through the actions of its single writes
     assert set(statement["Action"]) == {f"dynamodb:{name}" for name in used}
     assert (statement["Effect"], statement["Resource"]) == ("Allow", "Table.Arn")

@@ -16,7 +16,7 @@ WAYS_IN = ("gateway-api", "ingress-nginx")
 REWRITES = re.compile(
     r"rewrite|regex|vhost|app-root|snippet|redirect|auth|header|temporal|permanent|canary|mirror"
 )
-SLOWEST_ANSWER_SECONDS = EdgeSettings().body_seconds + 5  # a body that takes its time, then a store that does
+SLOWEST_ANSWER_SECONDS = EdgeSettings().body_seconds + 5  # a slow body, then a slow store
 
 
 def example(name: str) -> Manifests:
@@ -37,7 +37,7 @@ def test_an_example_is_in_the_namespace_of_the_gateway(name):
     assert {each["metadata"]["namespace"] for each in example(name).objects} == {"kvs-gateway"}
 
 
-def test_an_ingress_leads_to_the_data_port_alone(installed):
+def test_an_ingress_routes_only_to_the_data_port(installed):
     (rule,) = example("ingress-nginx").named("Ingress", "kvs-gateway")["spec"]["rules"]
     (path,) = rule["http"]["paths"]
     assert (path["path"], path["pathType"]) == ("/v1/", "Prefix")
@@ -54,7 +54,7 @@ def test_an_ingress_rewrites_nothing():
 @pytest.mark.parametrize(
     "name", ["nginx.ingress.kubernetes.io/proxy-body-size", "nginx.org/client-max-body-size"]
 )
-def test_an_ingress_leaves_it_to_the_gateway_to_refuse_long_bodies(name):
+def test_an_ingress_lets_the_gateway_refuse_long_bodies(name):
     assert annotations()[name] == "1m"
     assert Limits().body_bytes < 2**20
 
@@ -66,12 +66,12 @@ def test_an_ingress_waits_for_the_slowest_answer(kind):
     assert annotations()[f"nginx.org/proxy-{kind}-timeout"] == f"{seconds}s"
 
 
-def test_an_ingress_repeats_nothing_that_a_pod_may_have_received():
+def test_an_ingress_retries_no_request_that_a_pod_may_have_received():
     for controller in ("nginx.ingress.kubernetes.io", "nginx.org"):
         assert annotations()[f"{controller}/proxy-next-upstream"] == "error"
 
 
-def test_a_route_leads_to_the_data_port_alone(installed):
+def test_a_route_leads_only_to_the_data_port(installed):
     route = example("gateway-api").named("HTTPRoute", "kvs-gateway")["spec"]
     (rule,) = route["rules"]
     (backend,) = rule["backendRefs"]
@@ -88,7 +88,7 @@ def test_a_route_has_no_filters():
     assert int(rule["timeouts"]["request"].removesuffix("s")) > SLOWEST_ANSWER_SECONDS
 
 
-def test_a_route_is_of_the_listener_with_tls():
+def test_a_route_attaches_to_the_tls_listener():
     manifests = example("gateway-api")
     (listener,) = manifests.named("Gateway", "kvs-gateway")["spec"]["listeners"]
     (parent,) = manifests.named("HTTPRoute", "kvs-gateway")["spec"]["parentRefs"]
@@ -98,7 +98,7 @@ def test_a_route_is_of_the_listener_with_tls():
 
 
 @pytest.mark.parametrize("name", WAYS_IN)
-def test_a_certificate_is_the_one_that_is_shown(name, installed):
+def test_the_issued_certificate_is_the_presented_one(name, installed):
     manifests = example(name)
     (certificate,) = manifests.of("Certificate")
     assert certificate["spec"]["dnsNames"] == installed.config["public_hosts"]

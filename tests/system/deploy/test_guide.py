@@ -1,4 +1,4 @@
-"""Commands of deploy/README.md are valid: paths, names, arguments, the first put."""
+"""Commands, paths, names and arguments in deploy/README.md are valid."""
 
 import re
 import shlex
@@ -32,7 +32,7 @@ VERBS = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.splitlines()[0][:40] for script in SCRIPTS])
-def test_a_script_is_one(script):
+def test_a_script_has_valid_syntax(script):
     subprocess.run(["/bin/sh", "-n"], input=script, text=True, check=True)
 
 
@@ -45,12 +45,12 @@ def test_some_commands_were_found():
     assert len(COMMANDS) >= 4
 
 
-def test_every_link_leads_somewhere():
+def test_every_link_has_a_target():
     for target in re.findall(r"\]\(([^)#]+)", GUIDE):
         assert (DEPLOY / target).exists(), target
 
 
-def test_every_folder_and_file_that_is_named_exists():
+def test_every_mentioned_folder_and_file_exists():
     for path in re.findall(r"\bdeploy/(?:overlays|components|dynamodb|examples)[\w./-]*\w", GUIDE):
         assert (DEPLOY.parent / path).exists(), path
 
@@ -72,7 +72,7 @@ def test_the_secret_has_every_file_that_an_overlay_reads():
     assert made == read
 
 
-def test_objects_that_the_guide_names_are_the_installed_ones(tmp_path):
+def test_objects_in_the_guide_are_installed_ones(tmp_path):
     manifests = Manifests(Installation("redis").render(tmp_path))
     for kind, name in re.findall(r"\b(deploy|deployment|service|secret)[ /](kvs-gateway)\b", GUIDE):
         if kind == "secret":
@@ -81,7 +81,7 @@ def test_objects_that_the_guide_names_are_the_installed_ones(tmp_path):
             assert manifests.named("Service" if kind == "service" else "Deployment", name)
 
 
-def test_the_kustomization_renders_and_keeps_to_the_policy(tmp_path):
+def test_the_kustomization_renders_and_complies_with_the_policy(tmp_path):
     shutil.copytree(DEPLOY, tmp_path / "deploy")
     own = tmp_path / "my-gateway"
     own.mkdir()
@@ -96,7 +96,7 @@ def test_the_kustomization_renders_and_keeps_to_the_policy(tmp_path):
     assert {each["metadata"]["namespace"] for each in objects} == {"kvs-gateway"}
 
 
-def test_the_kustomization_with_more_listeners_keeps_to_the_policy(tmp_path):
+def test_the_kustomization_with_more_listeners_complies_with_the_policy(tmp_path):
     shutil.copytree(DEPLOY, tmp_path / "deploy")
     own = tmp_path / "my-gateway"
     own.mkdir()

@@ -1,4 +1,4 @@
-"""The scripts of deploy/README.md, run: to the secrets, to the first put, to a new key."""
+"""Runs the scripts of deploy/README.md: creating secrets, the first put, rotating a key."""
 
 import json
 import os
@@ -28,7 +28,7 @@ exit 1
 
 @contextmanager
 def _shell(folder):
-    """Runs a script beside a gateway on the memory overlay; `kubectl` runs here what it would in a pod."""
+    """Runs a script with a gateway on the memory overlay and a `kubectl` that runs commands locally."""
     config = merged(yaml.safe_load(mount("memory", folder).read_text()), ON_LOOPBACK)
     programs = folder / "bin"
     programs.mkdir()
@@ -53,7 +53,7 @@ def _shell(folder):
 
 if shutil.which("kubectl"):
 
-    def test_the_secret_that_is_created_is_the_one_that_is_mounted(tmp_path):
+    def test_the_created_secret_is_the_mounted_one(tmp_path):
         stub = tmp_path / "kubectl"
         stub.write_text(
             f'#!/bin/sh\ntest "$1" = label || exec {shutil.which("kubectl")} "$@" --dry-run=client -o yaml\n'

@@ -1,4 +1,4 @@
-"""The scripts of deploy/README.md that end in a pod which puts its first entry and holds no secret."""
+"""Runs the scripts of deploy/README.md for workloads: a pod without secrets puts its first entry."""
 
 import json
 import os
@@ -46,7 +46,7 @@ esac
 
 
 class Cluster:
-    """A gateway with its mounted files in `folder`, and a `kubectl` that runs commands locally."""
+    """Gateway with its mounted files in `folder`, and a `kubectl` that runs commands locally."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Cluster:
         self.config = merged(yaml.safe_load(config.read_text()), LOOPBACK)
 
     def run(self, script: str, control: str = "localhost:8081") -> str:
-        """Output of a script of the guide; `control` is the control listener's URL."""
+        """Runs a script of the guide and returns its output; `control` is the URL of the control listener."""
         programs = self.folder / "bin"
         programs.mkdir(exist_ok=True)
         (programs / "kubectl").write_text(KUBECTL)
@@ -89,7 +89,7 @@ def example() -> dict[str, dict]:
 
 
 def token_for(pod: dict, issuer: str) -> str:
-    """The token that the kubelet would project into the pod."""
+    """Returns the token that the kubelet would project into the pod."""
     (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "identity"]
     audience = volume["projected"]["sources"][0]["serviceAccountToken"]["audience"]
     claims = {"iss": issuer, "aud": [audience], "sub": SUBJECT, "exp": FAR_AWAY}
@@ -97,7 +97,7 @@ def token_for(pod: dict, issuer: str) -> str:
 
 
 def variables_of(container: dict, secret: dict) -> dict[str, str]:
-    """Environment of the container."""
+    """Returns the environment of the container."""
     (source,) = container["envFrom"]
     assert source["secretRef"]["name"] == secret["metadata"]["name"]
     own = {each["name"]: each.get("value", "blog-5d8c7-x2x9z") for each in container["env"]}
@@ -159,7 +159,7 @@ def _first_line(command: list[str], variables: dict[str, str], places: dict[str,
         return line or process.stderr.read()
 
 
-def test_the_example_holds_no_secret_and_few_rights(example):
+def test_the_example_has_no_secret_and_few_rights(example):
     assert set(example) == {"ConfigMap", "Deployment", "ServiceAccount"}
     pod = example["Deployment"]["spec"]["template"]["spec"]
     names = {each["name"] for each in pod["containers"][0]["env"]}
@@ -174,7 +174,7 @@ def test_the_example_holds_no_secret_and_few_rights(example):
     assert not [volume for volume in pod["volumes"] if "secret" in volume]
 
 
-def test_the_example_is_one_of_the_workloads_that_the_component_names(example):
+def test_the_example_is_a_workload_in_the_configuration_of_the_component(example):
     pod = example["Deployment"]["spec"]["template"]["spec"]
     (workloads,) = Installation("redis", ("credentials",)).configuration()["workloads"]
     (named,) = workloads["subjects"]

@@ -1,4 +1,4 @@
-"""The image's build, replayed without Docker, and its result, run with a pod's rights."""
+"""Replays the image build without Docker, and runs the result with the rights of a pod."""
 
 import json
 import os
@@ -26,7 +26,7 @@ MODULES = Path(sysconfig.get_path("purelib"))
 
 @pytest.fixture(scope="module")
 def image():
-    """The folder with the environment that was built and a configuration; nothing in it is writable."""
+    """Read-only folder with the built environment and a configuration."""
     folder = Path(tempfile.mkdtemp(prefix="kvs-image-"))
     folder.chmod(0o755)
     try:
@@ -40,7 +40,7 @@ def image():
 
 
 def _build(folder: Path) -> None:
-    """Replays the Dockerfile, with dependencies from the environment of the tests."""
+    """Replays the Dockerfile with the dependencies of the test environment."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     source = folder / "source"
     source.mkdir()
@@ -51,7 +51,7 @@ def _build(folder: Path) -> None:
     python = folder / "venv/bin/python"
     install = ("install", "--quiet", "--no-compile", "--no-deps", "--no-index")
     _run(*pip[:3], "--python", str(python), *install, "--find-links", str(wheel.parent), "kvs-gateway")
-    _run(str(python), "-I", "-c", "import gateway")  # pip imports some of what it installed
+    _run(str(python), "-I", "-c", "import gateway")  # pip imports some modules after their installation
     compiled = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash")
     _run(sys.executable, *compiled, str(folder / "venv/lib"))
     modules = folder / f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
@@ -64,7 +64,7 @@ def _run(*command: str) -> None:
 
 
 def _write_nothing() -> None:
-    """Any byte written to a file, wherever it is, ends the process."""
+    """Makes any write to a file end the process."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
@@ -77,7 +77,7 @@ def _reachable_by_others(python: Path) -> bool:
 
 
 def _start(image: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Drops rights: runs as another user if this one is root, else without root's capabilities."""
+    """Drops rights: root becomes another user, others lose all capabilities."""
     command = [str(image / "venv/bin/kvs-gateway"), *arguments]
     options = {}
     if os.geteuid() == 0:
@@ -127,8 +127,8 @@ def test_the_image_runs_its_own_copy(image):
     assert all(Path(file).is_relative_to(image) for file in done.stdout.split())
 
 
-def test_two_builds_of_the_same_files_are_the_same(tmp_path):
-    """Compares everything but file times, which builders set to the commit's."""
+def test_two_builds_of_the_same_files_are_identical(tmp_path):
+    """Compares all but file times, which builders set to that of the commit."""
     first = _built(tmp_path / "image")
     shutil.rmtree(tmp_path / "image")
     assert _built(tmp_path / "image") == first

@@ -1,4 +1,4 @@
-"""The manifests render offline, fit Kubernetes' own schemas and keep to the policy, in every combination."""
+"""Every combination of manifests renders offline, fits Kubernetes' schemas and complies with the policy."""
 
 import kubernetes_validate
 import pytest
@@ -21,13 +21,13 @@ from tests.system.deploy.policy.pods import (
     pods_have_few_rights,
 )
 
-OLDEST = "1.30"  # the first in which preStop may sleep
+OLDEST = "1.30"  # first version that supports `preStop.sleep`
 EXAMPLES = sorted(folder.name for folder in (DEPLOY / "examples").iterdir())
 CUSTOM = {
     *("Certificate", "PodMonitor", "PrometheusRule", "ScaledObject"),
     *("ExternalSecret", "Gateway", "HTTPRoute"),
 }
-"""Kinds of operators, covered by test_custom_resources.py."""
+"""Kinds that operators define; covered by test_custom_resources.py."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_pods_of_the_example_have_few_rights():
 
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
-def test_an_installation_keeps_to_the_policy(installation, rendered):
+def test_an_installation_complies_with_the_policy(installation, rendered):
     assert broken_rules(rendered(installation)) == {}
 
 
@@ -80,7 +80,7 @@ def test_every_component_is_in_an_installation():
 
 
 @pytest.mark.parametrize("overlay", ["memory", "redis"])
-def test_a_change_of_the_configuration_changes_what_the_pods_refer_to(overlay, rendered, tmp_path):
+def test_a_changed_configuration_gets_a_new_name_in_the_pods(overlay, rendered, tmp_path):
     before = Manifests(rendered(Installation(overlay)))
     Installation(overlay).render(tmp_path)
     file = tmp_path / "deploy/overlays" / overlay / "config.yaml"
@@ -101,7 +101,7 @@ def test_irsa_needs_a_role_that_the_operator_has_to_fill_in(rendered):
     assert role.startswith("arn:aws:iam::123456789012:role/REPLACE-")
 
 
-def test_pod_identity_needs_nothing_on_the_account(rendered):
+def test_pod_identity_needs_no_annotation_of_the_account(rendered):
     account = Manifests(rendered(Installation("dynamodb-pod-identity"))).named(
         "ServiceAccount", "kvs-gateway"
     )
@@ -117,7 +117,7 @@ def test_the_image_is_of_this_version(rendered):
     "folder",
     ["base", *(f"components/{component}" for component in COMPONENTS if component != "monitoring")],
 )
-def test_every_file_is_part_of_what_is_rendered(folder):
+def test_every_file_is_used_by_a_kustomization(folder):
     files = {file.name for file in (DEPLOY / folder).iterdir()} - {"kustomization.yaml", "config.yaml"}
     kustomization = yaml.safe_load((DEPLOY / folder / "kustomization.yaml").read_text())
     assert files == set(kustomization.get("resources", []))

@@ -1,7 +1,6 @@
 """Alerts in a real Prometheus begin and end with real faults.
 
-How long a fault has to last before an alert fires is for the rules' unit tests; here it has begun when its
-condition holds.
+Here an alert has begun when its condition holds; the unit tests of the rules cover how long it must hold.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from tests.support.servers import wait_for
 from tests.system.deploy.monitoring import rules
 from tests.system.deploy.scraped import Scene, scene_in
 
-OF_THE_MACHINE = {"KvsSlow", "KvsLoopSaturated"}  # how busy it is, they tell, too
+OF_THE_MACHINE = {"KvsSlow", "KvsLoopSaturated"}  # they depend on the load of the test machine
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def scene(tmp_path_factory):
 
 
 def begun(scene: Scene) -> set[str]:
-    """The alerts that are pending or firing."""
+    """Returns the names of pending and firing alerts."""
     return {rule["name"] for rule in scene.prometheus.rules() if rule.get("state") in ("pending", "firing")}
 
 

@@ -1,4 +1,4 @@
-"""Each rule of the policy reports the change that breaks it in good manifests."""
+"""Each rule of the policy reports a change to valid manifests that violates it."""
 
 from copy import deepcopy
 from typing import Any
@@ -69,19 +69,19 @@ BREAKS: list[tuple[str, str, Any]] = [
         {"kind": "ScaledObject", "metadata": {"name": "x"}, "spec": {"triggers": []}},
     ),
     ("the_last_lines_of_the_log_explain_a_failure", f"{CONTAINER}/terminationMessagePolicy", GONE),
-    ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", 45),
-    ("pods_have_time_to_end", f"{POD}/terminationGracePeriodSeconds", GONE),
-    ("pods_have_time_to_end", f"{CONTAINER}/lifecycle", GONE),
-    ("pods_have_time_to_end", "config/shutdown/grace_seconds", 50),
-    ("pods_have_time_to_end", "config/shutdown/drain_seconds", 30),
+    ("pods_have_time_to_shut_down", f"{POD}/terminationGracePeriodSeconds", 45),
+    ("pods_have_time_to_shut_down", f"{POD}/terminationGracePeriodSeconds", GONE),
+    ("pods_have_time_to_shut_down", f"{CONTAINER}/lifecycle", GONE),
+    ("pods_have_time_to_shut_down", "config/shutdown/grace_seconds", 50),
+    ("pods_have_time_to_shut_down", "config/shutdown/drain_seconds", 30),
     ("ports_are_those_of_the_configuration", "config/listen/ops/port", 9091),
     ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0", GONE),
     ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/0/hostPort", 8080),
     ("ports_are_those_of_the_configuration", f"{CONTAINER}/ports/3", GONE),
-    ("listeners_are_where_services_lead", "config/listen/control/host", "127.0.0.1"),
-    ("listeners_are_where_services_lead", "Service:kvs-gateway-control", GONE),
-    ("listeners_are_where_services_lead", "config/listen/credentials", GONE),
-    ("listeners_are_where_services_lead", "config/listen/data/host", "127.0.0.1"),
+    ("listeners_bind_where_services_need_them", "config/listen/control/host", "127.0.0.1"),
+    ("listeners_bind_where_services_need_them", "Service:kvs-gateway-control", GONE),
+    ("listeners_bind_where_services_need_them", "config/listen/credentials", GONE),
+    ("listeners_bind_where_services_need_them", "config/listen/data/host", "127.0.0.1"),
     ("services_carry_one_listener_each", "Service/spec/ports/+", {"name": "ops", "port": 9090}),
     ("services_carry_one_listener_each", "Service/spec/ports/0/targetPort", "control"),
     ("services_carry_one_listener_each", "Service/spec/ports/0/targetPort", 9090),
@@ -90,59 +90,63 @@ BREAKS: list[tuple[str, str, Any]] = [
     ("services_carry_one_listener_each", f"{CREDENTIALS}/spec/ports/0/targetPort", "control"),
     ("services_carry_one_listener_each", f"{CREDENTIALS}/metadata/name", "other"),
     ("selectors_find_the_pods", "Deployment/spec/selector/matchLabels", {"app": "x"}),
-    ("pods_are_closed_but_for_the_memory_store", "NetworkPolicy", GONE),
+    ("pods_are_isolated_except_with_the_memory_store", "NetworkPolicy", GONE),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/podSelector", {}),
     ("policies_are_for_the_pods", "NetworkPolicy/spec/policyTypes", ["Egress"]),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from", GONE),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/from/+", {"ipBlock": {"cidr": "::/0"}}),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports", GONE),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/0/port", "ops"),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/0/ports/+", {"port": 8083}),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{INGRESS}/0/ports/+", {"port": "control"}),
-    ("only_named_namespaces_come_in", "NetworkPolicy/spec/ingress/1", GONE),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", CLIENTS, GONE),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/namespaceSelector", {}),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/namespaceSelector", GONE),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/0/podSelector", GONE),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{CLIENTS}/+", {"podSelector": LABEL}),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{MANAGERS}/0/namespaceSelector", LABEL),
-    ("only_labelled_pods_of_labelled_namespaces_come_in", f"{MANAGERS}/+", ANYWHERE[0]),
+    ("only_named_namespaces_have_access", "NetworkPolicy/spec/ingress/0/from", GONE),
+    (
+        "only_named_namespaces_have_access",
+        "NetworkPolicy/spec/ingress/0/from/+",
+        {"ipBlock": {"cidr": "::/0"}},
+    ),
+    ("only_named_namespaces_have_access", "NetworkPolicy/spec/ingress/0/ports", GONE),
+    ("only_named_namespaces_have_access", "NetworkPolicy/spec/ingress/0/ports/0/port", "ops"),
+    ("only_named_namespaces_have_access", "NetworkPolicy/spec/ingress/0/ports/+", {"port": 8083}),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{INGRESS}/0/ports/+", {"port": "control"}),
+    ("only_named_namespaces_have_access", "NetworkPolicy/spec/ingress/1", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", CLIENTS, GONE),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{CLIENTS}/0/namespaceSelector", {}),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{CLIENTS}/0/namespaceSelector", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{CLIENTS}/0/podSelector", GONE),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{CLIENTS}/+", {"podSelector": LABEL}),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{MANAGERS}/0/namespaceSelector", LABEL),
+    ("only_labelled_pods_of_labelled_namespaces_have_access", f"{MANAGERS}/+", ANYWHERE[0]),
     ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0", GONE),
     ("pods_reach_what_they_need", "NetworkPolicy/spec/egress/0/ports", GONE),
     ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis", GONE),
-    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy/spec/egress/0/to", GONE),
-    ("metadata_of_the_node_is_out_of_reach", "NetworkPolicy:kvs-gateway-redis/spec/egress/0/to", ANYWHERE),
+    ("node_metadata_is_unreachable", "NetworkPolicy/spec/egress/0/to", GONE),
+    ("node_metadata_is_unreachable", "NetworkPolicy:kvs-gateway-redis/spec/egress/0/to", ANYWHERE),
     ("pods_reach_what_they_need", "NetworkPolicy:kvs-gateway-redis/spec/egress/0/ports/+", {"port": 443}),
-    ("opened_listeners_show_their_certificate", "config/listen/control/tls", None),
-    ("opened_listeners_show_their_certificate", "config/listen/credentials/tls/key", "/elsewhere.key"),
-    ("opened_listeners_show_their_certificate", CERTIFICATE, GONE),
-    ("opened_listeners_show_their_certificate", f"{CERTIFICATE}/spec/secretName", "other"),
-    ("opened_listeners_show_their_certificate", f"{POD}/volumes/2", GONE),
+    ("exposed_listeners_present_their_certificate", "config/listen/control/tls", None),
+    ("exposed_listeners_present_their_certificate", "config/listen/credentials/tls/key", "/elsewhere.key"),
+    ("exposed_listeners_present_their_certificate", CERTIFICATE, GONE),
+    ("exposed_listeners_present_their_certificate", f"{CERTIFICATE}/spec/secretName", "other"),
+    ("exposed_listeners_present_their_certificate", f"{POD}/volumes/2", GONE),
     ("certificates_are_as_designed", f"{CERTIFICATE}/spec/privateKey/rotationPolicy", GONE),
     ("certificates_are_as_designed", f"{CERTIFICATE}/spec/isCA", True),
     ("certificates_are_as_designed", f"{CERTIFICATE}/spec/dnsNames/+", "*.svc"),
     ("certificates_are_as_designed", "Certificate:kvs-gateway-control/spec/dnsNames/2", GONE),
-    ("certificates_are_files_that_can_change", f"{CONTAINER}/volumeMounts/2/subPath", "tls.crt"),
-    ("certificates_are_files_that_can_change", f"{CONTAINER}/volumeMounts/3/readOnly", GONE),
-    ("certificates_are_files_that_can_change", f"{POD}/volumes/3/secret/defaultMode", 0o444),
-    ("certificates_are_files_that_can_change", f"{POD}/volumes/2/secret/optional", True),
-    ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", "kvs-gateway"),
-    ("a_change_of_the_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", GONE),
-    ("the_configuration_is_where_it_is_read", f"{CONTAINER}/args/2", "/elsewhere.yaml"),
-    ("secrets_are_files_that_can_change", f"{CONTAINER}/volumeMounts/1/subPath", "control-token"),
-    ("secrets_are_files_that_can_change", f"{CONTAINER}/volumeMounts/1/readOnly", GONE),
-    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/defaultMode", 0o444),
-    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/optional", True),
-    ("secrets_are_files_that_can_change", f"{POD}/volumes/1/secret/items", [{"key": "a", "path": "a"}]),
-    ("secrets_are_files_that_can_change", f"{POD}/securityContext/fsGroup", GONE),
-    ("secrets_are_files_that_can_change", "config/control/tokens", ["file:/etc/token"]),
-    ("no_secret_is_written_down", "+", {"kind": "Secret", "metadata": {"name": "kvs-gateway"}}),
-    ("no_secret_is_written_down", f"{CONTAINER}/env", [{"name": "KVS_CONTROL_TOKEN", "value": "x"}]),
-    ("no_secret_is_written_down", "config/control/tokens", ["${KVS_CONTROL_TOKEN:-written-down}"]),
-    ("no_secret_is_written_down", "config/store/url", "redis://:password@redis:6379/0"),
-    ("memory_is_enough_for_the_worst", "config/edge/max_in_flight", 1000),
-    ("memory_is_enough_for_the_worst", "config/edge/max_connections", 10_000),
-    ("memory_is_enough_for_the_worst", "config/edge/max_connections", 500),
+    ("certificates_are_mounted_as_updatable_files", f"{CONTAINER}/volumeMounts/2/subPath", "tls.crt"),
+    ("certificates_are_mounted_as_updatable_files", f"{CONTAINER}/volumeMounts/3/readOnly", GONE),
+    ("certificates_are_mounted_as_updatable_files", f"{POD}/volumes/3/secret/defaultMode", 0o444),
+    ("certificates_are_mounted_as_updatable_files", f"{POD}/volumes/2/secret/optional", True),
+    ("a_changed_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", "kvs-gateway"),
+    ("a_changed_configuration_rolls_the_pods", f"{POD}/volumes/0/configMap/name", GONE),
+    ("the_configuration_is_mounted_where_it_is_read", f"{CONTAINER}/args/2", "/elsewhere.yaml"),
+    ("secrets_are_mounted_as_updatable_files", f"{CONTAINER}/volumeMounts/1/subPath", "control-token"),
+    ("secrets_are_mounted_as_updatable_files", f"{CONTAINER}/volumeMounts/1/readOnly", GONE),
+    ("secrets_are_mounted_as_updatable_files", f"{POD}/volumes/1/secret/defaultMode", 0o444),
+    ("secrets_are_mounted_as_updatable_files", f"{POD}/volumes/1/secret/optional", True),
+    ("secrets_are_mounted_as_updatable_files", f"{POD}/volumes/1/secret/items", [{"key": "a", "path": "a"}]),
+    ("secrets_are_mounted_as_updatable_files", f"{POD}/securityContext/fsGroup", GONE),
+    ("secrets_are_mounted_as_updatable_files", "config/control/tokens", ["file:/etc/token"]),
+    ("no_secret_is_in_the_manifests", "+", {"kind": "Secret", "metadata": {"name": "kvs-gateway"}}),
+    ("no_secret_is_in_the_manifests", f"{CONTAINER}/env", [{"name": "KVS_CONTROL_TOKEN", "value": "x"}]),
+    ("no_secret_is_in_the_manifests", "config/control/tokens", ["${KVS_CONTROL_TOKEN:-written-down}"]),
+    ("no_secret_is_in_the_manifests", "config/store/url", "redis://:password@redis:6379/0"),
+    ("memory_suffices_in_the_worst_case", "config/edge/max_in_flight", 1000),
+    ("memory_suffices_in_the_worst_case", "config/edge/max_connections", 10_000),
+    ("memory_suffices_in_the_worst_case", "config/edge/max_connections", 500),
 ]
 
 
@@ -162,7 +166,7 @@ def test_a_broken_rule_is_reported(rule, path, value, good):
     assert rule in broken_rules(changed)
 
 
-def test_every_rule_is_broken_somewhere():
+def test_every_rule_has_a_change_that_breaks_it():
     assert {rule for rule, *_ in BREAKS} == {rule.__name__ for rule in RULES}
 
 
@@ -171,7 +175,7 @@ def test_every_rule_is_broken_somewhere():
     [
         ("Deployment/spec/replicas", 2, "rollouts_lose_no_replica"),
         ("Deployment/spec/strategy", {"type": "RollingUpdate"}, "rollouts_lose_no_replica"),
-        ("config/store/max_bytes", 268_435_456, "memory_is_enough_for_the_worst"),
+        ("config/store/max_bytes", 268_435_456, "memory_suffices_in_the_worst_case"),
         (
             "+",
             {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "x"}, "spec": {}},
@@ -179,7 +183,7 @@ def test_every_rule_is_broken_somewhere():
         ),
     ],
 )
-def test_the_memory_store_stays_one_small_replica(path, value, rule, tmp_path):
+def test_the_memory_store_allows_only_one_small_replica(path, value, rule, tmp_path):
     objects = Installation("memory").render(tmp_path)
     _change(objects, path, value)
     assert rule in broken_rules(objects)
@@ -192,7 +196,7 @@ def test_the_memory_store_stays_one_small_replica(path, value, rule, tmp_path):
         ("config/listen/credentials", {"host": "0.0.0.0", "port": 8082}),
     ],
 )
-def test_without_their_components_control_and_credentials_are_closed(path, value, tmp_path):
+def test_control_and_credentials_are_not_exposed_without_their_components(path, value, tmp_path):
     objects = Installation("redis").render(tmp_path)
     _change(objects, path, value)
     assert broken_rules(objects)
@@ -231,22 +235,22 @@ def test_a_small_installation_has_two_small_replicas(path, value, rule, tmp_path
 
 
 @pytest.mark.parametrize("listener", LISTENERS)
-def test_a_listener_is_opened_together_with_the_policy_of_the_others(listener, tmp_path):
-    """A network policy closes every port that none opens, so the data port would be unreachable."""
+def test_a_listener_is_exposed_only_with_the_network_policy(listener, tmp_path):
+    """A network policy blocks all ports that none allows, so the data port would be unreachable."""
     broken = broken_rules(Installation("memory", (listener,)).render(tmp_path))
-    assert "a listener cannot be reached" in broken["only_named_namespaces_come_in"]
+    assert "a listener cannot be reached" in broken["only_named_namespaces_have_access"]
 
 
-def test_the_agent_of_pod_identity_must_be_reached(tmp_path):
+def test_the_agent_of_pod_identity_must_be_reachable(tmp_path):
     objects = Installation("dynamodb-pod-identity", ALL).render(tmp_path)
     _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/1", GONE)
-    assert {"metadata_of_the_node_is_out_of_reach", "pods_reach_what_they_need"} <= set(broken_rules(objects))
+    assert {"node_metadata_is_unreachable", "pods_reach_what_they_need"} <= set(broken_rules(objects))
 
 
 def test_egress_to_dynamodb_excludes_the_nodes_metadata_address(tmp_path):
     objects = Installation("dynamodb-irsa").render(tmp_path)
     _change(objects, "NetworkPolicy:kvs-gateway-aws/spec/egress/0/to", ANYWHERE)
-    assert "metadata_of_the_node_is_out_of_reach" in broken_rules(objects)
+    assert "node_metadata_is_unreachable" in broken_rules(objects)
 
 
 def _change(objects: list[dict[str, Any]], path: str, value: Any) -> None:

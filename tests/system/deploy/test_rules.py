@@ -1,4 +1,4 @@
-"""Recording rules and alerts: Prometheus' unit tests prove that each fires in its case alone."""
+"""Recording rules and alerts: promtool unit tests prove that each alert fires only in its own case."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ def fires(case: dict) -> bool:
 
 
 def cases(*, of: str) -> list[dict]:
-    """Expectations of the unit tests for one alert."""
+    """Returns the expectations of the unit tests for one alert."""
     return [
         case
         for file in UNIT_TESTS
@@ -46,8 +46,8 @@ def cases(*, of: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("file", UNIT_TESTS, ids=lambda file: file.stem)
-def test_rules_do_what_their_unit_tests_say(file, tmp_path):
-    """Compares the summary alone: no other annotation depends on the firing series."""
+def test_rules_pass_their_promtool_unit_tests(file, tmp_path):
+    """Compares only the summary: no other annotation depends on the firing series."""
     groups = rule_groups()
     for rule in (rule for group in groups for rule in group["rules"] if "alert" in rule):
         rule["annotations"] = {"summary": rule["annotations"]["summary"]}
@@ -99,14 +99,14 @@ def test_a_healthy_gateway_exposes_every_series_that_alerts_use():
     assert asked - recorded.keys() <= there
 
 
-def test_alerts_page_only_for_what_callers_feel_now():
+def test_alerts_page_only_for_current_failures_of_callers():
     paging = {name for name, rule in rules("alert").items() if rule["labels"]["severity"] == "page"}
     assert paging == {"KvsNoReplica", "KvsErrorBudgetBurnsFast", "KvsDependencyDown"}
     assert {rule["labels"]["severity"] for rule in rules("alert").values()} == {"page", "ticket"}
 
 
 @pytest.mark.parametrize("alert", rules("alert"))
-def test_an_alert_says_what_it_is_about(alert):
+def test_an_alert_has_summary_description_and_runbook_link(alert):
     annotations = rules("alert")[alert]["annotations"]
     assert set(annotations) == {"summary", "description", "runbook_url"}
     assert "{{" not in annotations["description"]
@@ -116,7 +116,7 @@ def test_an_alert_says_what_it_is_about(alert):
 @pytest.mark.parametrize(
     ("record", "statuses"), [("kvs:auth_refusals:rate5m", {401, 403}), ("kvs:errors:rate5m", range(500, 600))]
 )
-def test_codes_in_a_rule_are_those_of_its_statuses(record, statuses):
+def test_codes_in_a_rule_are_exactly_those_of_its_statuses(record, statuses):
     (pattern,) = re.findall(r'code=~\s*"([^"]+)"', rules("record")[record]["expr"])
     matched = {kind.code for kind in all_refusals() if re.fullmatch(pattern, kind.code)}
     assert matched == {kind.code for kind in all_refusals() if kind.status in statuses}
@@ -140,7 +140,7 @@ def test_a_replica_that_drains_is_scraped_once_more_within_its_grace():
     assert last_answer_seconds + float(usage["interval"].removesuffix("s")) < shutdown.grace_seconds
 
 
-def test_numbers_in_alerts_are_those_of_the_manifests():
+def test_limits_in_alerts_are_those_of_the_manifests():
     deployment = yaml.safe_load((DEPLOY / "base" / "deployment.yaml").read_text())
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["resources"]["limits"]["memory"] == "256Mi"

@@ -1,4 +1,4 @@
-"""RUNBOOK.md: every alert leads to a section of its own, which has all that is needed at night."""
+"""RUNBOOK.md: every alert links to its own section, which contains all required parts."""
 
 import re
 
@@ -34,7 +34,7 @@ def test_an_alert_leads_to_its_section(alert):
 
 
 @pytest.mark.parametrize("alert", rules("alert"))
-def test_a_section_says_what_to_do_and_what_not_and_when_it_is_over(alert):
+def test_a_section_names_actions_mistakes_to_avoid_and_the_end_of_the_alert(alert):
     assert re.findall(r"^\*\*([\w ]+?)\.?\*\*", SECTIONS[alert], re.MULTILINE) == list(PARTS)
 
 
@@ -48,13 +48,13 @@ def test_links_lead_to_sections_and_files():
             assert (RUNBOOK.parent / target.partition("#")[0]).exists(), target
 
 
-def test_every_code_of_ours_is_in_the_list_of_the_first_minute():
+def test_every_5xx_code_is_in_the_list_of_the_first_minute():
     listed = SECTIONS["The first minute"]
     ours = {kind.code for kind in all_refusals() if kind.status >= 500}
     assert {code for code in ours if f"`{code}`" not in listed} == set()
 
 
-def test_messages_and_reasons_are_those_of_the_log():
+def test_quoted_messages_and_reasons_occur_in_the_log():
     root = RUNBOOK.parent
     code = "".join(
         file.read_text() for part in ("gateway", "backends") for file in (root / part).rglob("*.py")

@@ -1,4 +1,4 @@
-"""The scripts of RUNBOOK.md about identities, run on the log of a gateway that was managed."""
+"""Runs the identity scripts of RUNBOOK.md on the audit log of a gateway."""
 
 import asyncio
 import os
@@ -24,14 +24,14 @@ BEARERS = [
 
 
 def fetch(url: str) -> int:
-    """Returns the answer to a workload that presents its token."""
+    """Returns the answer to a workload's exchange."""
     with urlopen(Request(url + CONTAINER, headers={"Authorization": TOKEN}), timeout=60) as answer:
         return answer.status
 
 
 @pytest.fixture
 async def managed(tmp_path):
-    """Runs a script beside the log, in which a team created a table and had credentials issued."""
+    """Runs a script on a log in which a team created a table and issued credentials."""
     changes = {"control": {"tokens": BEARERS}, **configured()}
     with GatewayProcess(merged(BASE, changes), tmp_path) as process:
         async with client_of(process) as gateway:

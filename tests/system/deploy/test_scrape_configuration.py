@@ -28,7 +28,7 @@ PORTS = {"data": 8080, "ops": 9090, "control": 8081}
 
 
 def discovered() -> list[dict[str, Any]]:
-    """Targets that role `pod` discovers: one per container port, with the documented labels."""
+    """Returns the targets that role `pod` discovers: one per container port, with the documented labels."""
     return [
         {
             "targets": [f"{address}:{number}"],
@@ -51,7 +51,7 @@ def discovered() -> list[dict[str, Any]]:
 
 
 def made_by_the_operator() -> list[dict[str, Any]]:
-    """The jobs that version 0.85 of the operator writes for the PodMonitor."""
+    """Returns the jobs that version 0.85 of the operator generates for the PodMonitor."""
     spec = spec_of("podmonitor.yaml")
     label = f"__meta_kubernetes_pod_label_{meta(spec['jobLabel'])}"
     ((name, value),) = spec["selector"]["matchLabels"].items()
@@ -85,7 +85,7 @@ def made_by_the_operator() -> list[dict[str, Any]]:
 
 
 def meta(label: str) -> str:
-    """Spells a label name as Prometheus does inside another label's name."""
+    """Returns a label name as Prometheus spells it inside another label name."""
     return "".join(character if character.isalnum() else "_" for character in label)
 
 
@@ -98,7 +98,7 @@ def dropped(label: str, regex: str) -> dict[str, Any]:
 
 
 def found_in(file: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The jobs, with pods from a file: Debian's Prometheus knows no Kubernetes."""
+    """Replaces service discovery by a file: Debian's Prometheus has no support for Kubernetes."""
     file.write_text(json.dumps(discovered()))
     found = {"file_sd_configs": [{"files": [str(file)]}]}
     return [{**{key: job[key] for key in job if key != "kubernetes_sd_configs"}, **found} for job in jobs]
@@ -122,7 +122,7 @@ class PodsPrometheus(PrometheusServer):
 
 @pytest.fixture(scope="module")
 def targets():
-    """Scraped targets by source: addresses with paths, and labels."""
+    """Returns scraped targets by source: addresses with paths, and labels."""
     with PodsPrometheus([*PLAIN, *made_by_the_operator()]) as prometheus:
         wait_for(lambda: len(prometheus.targets()) >= 8, "targets are not found")
         found = prometheus.targets()
@@ -149,7 +149,7 @@ def test_pods_are_found_as_the_operator_finds_them():
     assert found == [job["kubernetes_sd_configs"] for job in made_by_the_operator()]
 
 
-def test_targets_and_labels_are_those_that_the_operator_makes(targets):
+def test_targets_and_labels_equal_those_of_the_operator(targets):
     assert targets["plain"] == targets["operator"]
 
 
@@ -172,7 +172,7 @@ def test_a_target_has_the_labels_that_rules_dashboards_and_bills_use(targets):
     }
 
 
-def test_paths_intervals_and_timeouts_are_those_of_the_pod_monitor():
+def test_paths_intervals_and_timeouts_equal_those_of_the_pod_monitor():
     keys = ("metrics_path", "scrape_interval", "scrape_timeout")
     plain = [[job[key] for key in keys] for job in PLAIN]
     assert plain == [[job[key] for key in keys] for job in made_by_the_operator()]

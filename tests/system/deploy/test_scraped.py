@@ -33,7 +33,7 @@ def scene(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def still_without_data(scene):
-    """The queries of panels that found nothing while calls of every kind were made, again and again."""
+    """Panel queries that returned nothing although calls of every kind were repeated."""
     missing = {query.expression for query in panel_queries()}
     expected = {query.expression for query in panel_queries() if is_expected_to_be_empty(query)}
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -45,7 +45,7 @@ def still_without_data(scene):
 
 @pytest.fixture(scope="module")
 def known(scene, still_without_data):
-    """Labels by metric, once everything has been seen."""
+    """Labels by metric, after all series have been scraped."""
     return PROMETHEUS_OWN | scene.prometheus.labels_by_metric()
 
 
@@ -64,7 +64,7 @@ def assert_names_exist(expression: str, known: dict[str, set[str]]) -> None:
     assert names.grouped <= there, f"nothing has {names.grouped - there} in {expression}"
 
 
-def test_every_query_of_a_panel_finds_something(still_without_data):
+def test_every_query_of_a_panel_returns_data(still_without_data):
     found_nothing = [query for query in panel_queries() if query.expression in still_without_data]
     assert [str(query) for query in found_nothing if not is_expected_to_be_empty(query)] == []
 
@@ -98,7 +98,7 @@ def test_the_query_of_the_autoscaler_names_metrics_and_labels_that_exist(known):
 
 
 @pytest.mark.parametrize("record", rules("record"))
-def test_a_recording_rule_records_something(record, known):
+def test_a_recording_rule_records_data(record, known):
     assert record in known
 
 
@@ -129,7 +129,7 @@ def test_every_metric_of_the_gateway_is_on_a_dashboard_or_in_a_rule(known):
 
 
 def test_scraped_samples_suffice_for_a_bill(scene, still_without_data):
-    """Start times are scraped from one path, usage from the other. A new series begins at 0."""
+    """Start times and usage are scraped from different paths. A new series begins at 0."""
 
     def billed() -> int:
         bill = scene.bill()
@@ -142,7 +142,7 @@ def test_scraped_samples_suffice_for_a_bill(scene, still_without_data):
 if shutil.which("jq"):
 
     async def test_the_runbooks_script_lists_unused_tables(scene, still_without_data, tmp_path):
-        """The runbook's script compares the control plane's list with Prometheus' samples."""
+        """The script compares the control plane's list of tables with the samples in Prometheus."""
         async with client_of(scene.gateway) as gateway:
             await gateway.manage("PUT", "/v1/orgs/acme/apps/blog", {"type": "api"})
             await gateway.manage("POST", "/v1/orgs/acme/apps/blog/services/kvs/tables", {"name": "posts"})

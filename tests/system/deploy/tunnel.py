@@ -1,4 +1,4 @@
-"""HTTPS proxy that maps names of a cluster to local ports."""
+"""HTTPS proxy that maps host names in a cluster to local ports."""
 
 import select
 import socket
@@ -32,7 +32,7 @@ class _Proxy(ThreadingTCPServer):
 
 @contextmanager
 def tunnel(ports: Mapping[str, int]) -> Iterator[str]:
-    """The proxy's URL, while it runs; `ports` are those behind `host:port` of a client."""
+    """Runs the proxy and yields its URL; `ports` are local ports by `host:port`."""
     with _Proxy(ports) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         try:

@@ -1,5 +1,5 @@
-"""`make release`, in a repository of its own whose only commit is this folder as it is now.
+"""`make release` in a temporary repository whose only commit is the current state of this one.
 
-repository      that repository
-test_release    what comes out, that it is the same each time, and when nothing does
+repository      the temporary repository
+test_release    contents, reproducibility, and reasons not to release
 """

@@ -1,4 +1,4 @@
-"""A repository with one commit: the files of this one as they are now, whether or not they are committed."""
+"""A repository with one commit: the current files of this repository, committed or not."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ _COMMITTER = {
 
 
 def make_repository(folder: Path) -> Path:
-    """Its root."""
+    """Creates the repository and returns its root."""
     listed = _git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for path in filter(None, listed):
         if (ROOT / path).is_symlink() or (ROOT / path).exists():
@@ -29,13 +29,13 @@ def make_repository(folder: Path) -> Path:
 
 
 def commit(repository: Path, message: str) -> None:
-    """Everything that has changed."""
+    """Commits all changes."""
     _git(repository, "add", "--all")
     _git(repository, "commit", "--quiet", "--message", message)
 
 
 def release(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python -m release` there, by the Python of the tests."""
+    """Runs `python -m release` in the repository with the Python of the tests."""
     command = [sys.executable, "-m", "release", *arguments]
     return subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=900, check=False)
 

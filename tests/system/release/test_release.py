@@ -25,7 +25,7 @@ def repository(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def dist(repository, tmp_path_factory):
-    """Everything, built and tried."""
+    """Folder with a complete, checked release."""
     target = tmp_path_factory.mktemp("release") / "dist"
     done = release(repository, "--target", str(target))
     assert done.returncode == 0, done.stderr
@@ -34,11 +34,11 @@ def dist(repository, tmp_path_factory):
 
 @pytest.fixture
 def clone(repository, tmp_path):
-    """To be changed."""
+    """Copy of the repository for changes."""
     return shutil.copytree(repository, tmp_path / "clone", symlinks=True)
 
 
-def test_everything_that_is_published_is_there(dist):
+def test_a_release_contains_all_published_artifacts(dist):
     files = {str(file.relative_to(dist)) for file in dist.rglob("*") if file.is_file()}
     assert files >= {
         *(WHEEL, f"kvs_gateway-{__version__}.tar.gz", f"kvs_gateway-{__version__}.cdx.json"),
@@ -62,7 +62,7 @@ def test_the_same_commit_gives_the_same_bytes(repository, dist, tmp_path):
     assert sums <= set((dist / "SHA256SUMS").read_text().splitlines())
 
 
-def test_the_packages_say_what_they_are(dist):
+def test_the_metadata_of_packages_is_complete(dist):
     with zipfile.ZipFile(dist / WHEEL) as wheel:
         stated = message_from_string(wheel.read(f"kvs_gateway-{__version__}.dist-info/METADATA").decode())
         assert f"kvs_gateway-{__version__}.dist-info/licenses/LICENSE" in wheel.namelist()
@@ -76,7 +76,7 @@ def test_the_packages_say_what_they_are(dist):
         assert {"package/LICENSE", "package/package.json", "package/src/index.js"} <= set(package.getnames())
 
 
-def test_the_bill_of_materials_has_all_that_is_locked_and_no_path(dist):
+def test_the_bill_of_materials_has_all_locked_packages_and_no_path(dist):
     text = (dist / f"kvs_gateway-{__version__}.cdx.json").read_text()
     bill = json.loads(text)
     listed = {(re.sub("[-_.]+", "-", each["name"].lower()), each["version"]) for each in bill["components"]}
@@ -89,7 +89,7 @@ def test_the_bill_of_materials_has_all_that_is_locked_and_no_path(dist):
 
 if shutil.which("go"):
 
-    def test_a_program_gets_the_go_module_from_the_files(dist, tmp_path):
+    def test_the_go_module_can_be_downloaded_from_the_files(dist, tmp_path):
         (tmp_path / "go.mod").write_text("module example.org/app\n\ngo 1.25.0\n")
         environ = {"GOPROXY": f"file://{dist}/go", "GONOSUMDB": "*", "GOFLAGS": "-modcacherw"}
         environ |= {"GOMODCACHE": str(tmp_path / "modules"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
@@ -104,24 +104,24 @@ if shutil.which("go"):
         assert json.loads(done.stdout)["Version"] == f"v{__version__}"
 
 
-def test_a_changed_file_is_not_released(clone):
+def test_a_changed_file_prevents_a_release(clone):
     (clone / "README.md").write_text("changed")
     _refused(clone, "README.md")
 
 
-def test_a_file_that_git_does_not_know_is_not_left_out_silently(clone):
+def test_an_untracked_file_prevents_a_release(clone):
     (clone / "gateway/more.py").write_text("")
     _refused(clone, "gateway/more.py")
 
 
-def test_a_version_without_notes_is_not_released(clone):
+def test_a_version_without_changelog_is_not_released(clone):
     changelog = clone / "CHANGELOG.md"
     changelog.write_text(changelog.read_text().replace(f"## {__version__} - ", "## Later - "))
     commit(clone, "No notes")
     _refused(clone, f"## {__version__} - YYYY-MM-DD")
 
 
-def test_a_version_is_one_commit(clone):
+def test_a_version_that_is_tagged_on_another_commit_is_not_released(clone):
     subprocess.run(["git", "tag", f"v{__version__}"], cwd=clone, check=True)
     (clone / "README.md").write_text("changed")
     commit(clone, "Changed after the tag")

@@ -1,10 +1,10 @@
-"""The Helm chart: that it installs what kustomize installs, and refuses what would not start.
+"""The Helm chart: it installs the same objects as kustomize and rejects values that would not work.
 
-guide                what its README shows
-releases             the chart with the values that correspond to an overlay with components
-test_equality        the same objects as kustomize's
-test_rendered        many values: schemas, policy, configuration; what rolls the pods
-test_values          what single values change
-test_refused         wrong values, and what Helm says of them
-test_package         lint, the archive, the notes, the guide
+guide                blocks of its README
+releases             values that correspond to an overlay with components
+test_equality        the same objects as kustomize
+test_rendered        many values: schemas, policy, configuration, rollouts
+test_values          effects of single values
+test_refused         wrong values and their error messages
+test_package         lint, archive, notes and guide
 """

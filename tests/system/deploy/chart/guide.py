@@ -1,4 +1,4 @@
-"""Blocks of the chart's README that people paste."""
+"""Copyable blocks of the chart's README."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Values that install what an overlay with components installs."""
+"""Values that install the same objects as an overlay with components."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 
 
 def values_of(installation: Installation) -> dict[str, Any]:
-    """Removes the sections that the chart fills in: `listen` and `edge`."""
+    """Returns the values, without the sections that the chart generates: `listen` and `edge`."""
     components = {*included(installation.overlay), *installation.components}
     configuration = installation.configuration()
     for key in ("listen", "edge"):
@@ -40,5 +40,5 @@ def values_of(installation: Installation) -> dict[str, Any]:
 
 
 def rendered(installation: Installation, **changes: Any) -> list[dict[str, Any]]:
-    """The objects of the chart, with changed values."""
+    """Renders the chart with changed values."""
     return render(CHART, merged(values_of(installation), changes))

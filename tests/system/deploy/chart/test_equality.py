@@ -1,4 +1,4 @@
-"""The chart and kustomize describe equal objects in equal words."""
+"""The chart and kustomize render equal objects."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ OF_HELM = {
     "helm.sh/chart",
     "checksum/config",
 }
-"""Labels, parts of selectors, and an annotation, which the chart adds."""
+"""Labels, also in selectors, and an annotation that only the chart adds."""
 
 OF_THE_EDGE = {"app.kubernetes.io/name": "kvs-gateway", "app.kubernetes.io/component": "edge"}
-"""Labels of every object of the chart; with kustomize ConfigMaps and what monitoring adds do without."""
+"""Labels of all objects of the chart; with kustomize, ConfigMaps and monitoring objects lack them."""
 
 Objects = dict[tuple[str, str], dict[str, Any]]
 
@@ -56,7 +56,7 @@ def _alike(each: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_helm(tree: Any) -> Any:
-    """Drops mappings that held Helm's additions alone."""
+    """Removes Helm's additions, and mappings that are empty without them."""
     if isinstance(tree, list):
         return [_without_helm(each) for each in tree]
     if not isinstance(tree, dict):

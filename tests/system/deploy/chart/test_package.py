@@ -1,4 +1,4 @@
-"""The chart as it is handed on: lint, the archive, the notes, the guide."""
+"""The chart as a package: lint, archive, notes and guide."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def test_the_archive_renders_what_the_folder_renders(archive):
     assert render(archive, values) == render(CHART, values)
 
 
-def test_the_archive_has_every_file_and_the_linked_ones_as_files(archive):
+def test_the_archive_has_every_file_including_linked_ones(archive):
     with tarfile.open(archive) as packed:
         assert all(member.isfile() for member in packed.getmembers())
         names = {member.name.removeprefix("kvs-gateway/") for member in packed.getmembers()}
@@ -85,7 +85,7 @@ def test_the_options_of_the_guides_commands_exist(script):
 
 @pytest.fixture
 def notes(tmp_path):
-    """The notes for an installation, as a template of their own: Helm would ask a cluster first."""
+    """Renders the notes as an ordinary template, because Helm prints notes only with a cluster."""
     chart = shutil.copytree(CHART, tmp_path / "chart")
     text = (chart / "templates/NOTES.txt").read_text()
     template = '{{ define "notes" }}' + text + '{{ end }}notes: {{ include "notes" . | quote }}'
@@ -109,7 +109,7 @@ def test_the_notes_warn_of_an_open_ops_port(notes):
     assert "reaches the ops port" not in notes(Installation("memory", ("network-policy",)))
 
 
-def test_the_notes_warn_of_tokens_in_the_clear(notes):
+def test_the_notes_warn_of_unencrypted_tokens(notes):
     balanced = {"type": "LoadBalancer"}
     assert "in the clear" in notes(Installation("redis"), service=balanced)
     tls = {"listen": {"data": {"tls": {"certificate": "/tls/tls.crt", "key": "/tls/tls.key"}}}}
@@ -117,7 +117,7 @@ def test_the_notes_warn_of_tokens_in_the_clear(notes):
     assert "in the clear" not in notes(Installation("redis"), service=balanced, config=encrypted)
 
 
-def test_the_notes_name_what_was_installed(notes):
+def test_the_notes_name_the_installed_objects(notes):
     text = notes(ALL)
     assert "deployment/kvs-gateway" in text
     assert "https://kvs-gateway-credentials.kvs-gateway.svc" in text

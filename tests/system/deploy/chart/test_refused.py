@@ -1,4 +1,4 @@
-"""Helm refuses values that would not start or would lose data, and names their path."""
+"""Helm rejects values that would not start or would lose data, and names their path."""
 
 import itertools
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support.config import merged
 from tests.support.helm import template
 from tests.system.deploy.chart.releases import rendered, values_of
 from tests.system.deploy.installations import Installation
-from tests.system.deploy.policy.configuration import memory_is_enough_for_the_worst
+from tests.system.deploy.policy.configuration import memory_suffices_in_the_worst_case
 from tests.system.deploy.policy.manifests import Manifests
 
 REDIS = Installation("redis")
@@ -58,7 +58,7 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (
         REDIS,
         {"extraEnv": [{"name": "REDIS_PASSWORD", "value": "sesame"}]},
-        "extraEnv[0].value: must not",
+        "extraEnv[0].value: must not contain the secret REDIS_PASSWORD",
     ),
     (REDIS, {"extraEnv": [{"name": 5, "value": "7"}]}, "/extraEnv/0/name"),
     (REDIS, {"config": {"edge": {"max_connections": 0}}}, "/config/edge/max_connections"),
@@ -86,7 +86,7 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (
         REDIS,
         {"autoscaling": {"enabled": True, "minReplicas": 30}},
-        "autoscaling.minReplicas: must be",
+        "autoscaling.minReplicas: must be at most autoscaling.maxReplicas",
     ),
     (
         REDIS,
@@ -114,7 +114,7 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (
         REDIS,
         {"ingress": {"enabled": True}, "config": {"public_hosts": []}},
-        "config.public_hosts: is",
+        "config.public_hosts: is required for ingress and httpRoute",
     ),
     (
         REDIS,
@@ -135,7 +135,7 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     (
         CREDENTIALS,
         {"config": NO_SESSION},
-        "credentials.enabled: requires config.signature",
+        "credentials.enabled: requires config.signature.credentials.session",
     ),
 ]
 
@@ -145,13 +145,13 @@ REFUSED: list[tuple[Installation, dict[str, Any], str]] = [
     REFUSED,
     ids=[f"{number} {words}" for number, (_, _, words) in enumerate(REFUSED)],
 )
-def test_a_wrong_value_is_named(installation, changes, words):
+def test_a_wrong_value_is_rejected_with_its_path(installation, changes, words):
     done = template(CHART, merged(values_of(installation), changes))
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
 
 
-def test_without_values_everything_that_is_required_is_named():
+def test_missing_required_values_are_all_named():
     store = {"kind": "dynamodb", "table": "kvs", "region": "eu-central-1"}
     done = template(CHART, {"config": {"store": store}})
     for path in ("image.repository", "config.region", "config.public_url"):
@@ -159,7 +159,7 @@ def test_without_values_everything_that_is_required_is_named():
 
 
 @pytest.mark.parametrize("installation", [REDIS, MEMORY, CREDENTIALS], ids=str)
-def test_the_requested_memory_is_the_policys(installation):
+def test_the_required_memory_equals_that_of_the_policy(installation):
     most = _most_connections(Manifests(rendered(installation)))
     for connections, refused in ((most, False), (most + 1, True)):
         changes = {"config": {"edge": {"max_connections": connections}}}
@@ -168,10 +168,10 @@ def test_the_requested_memory_is_the_policys(installation):
 
 
 def _most_connections(manifests: Manifests) -> int:
-    """Evaluates the policy with the memory of these values."""
+    """Returns the largest number of connections that the policy allows for these values."""
 
     def is_enough(connections: int) -> bool:
         manifests.config["edge"]["max_connections"] = connections
-        return not list(memory_is_enough_for_the_worst(manifests))
+        return not list(memory_suffices_in_the_worst_case(manifests))
 
     return next(connections for connections in itertools.count(1) if not is_enough(connections + 1))

@@ -1,4 +1,4 @@
-"""Objects of the chart fit Kubernetes' schemas and the policy; its configuration is accepted."""
+"""Objects of the chart fit Kubernetes' schemas and the policy; the gateway accepts the configuration."""
 
 import kubernetes_validate
 import pytest
@@ -8,7 +8,7 @@ from tests.system.deploy.chart.releases import rendered
 from tests.system.deploy.installations import INSTALLATIONS, Installation
 from tests.system.deploy.mounts import mount_rendered
 from tests.system.deploy.policy import broken_rules
-from tests.system.deploy.policy.configuration import a_change_of_the_configuration_rolls_the_pods
+from tests.system.deploy.policy.configuration import a_changed_configuration_rolls_the_pods
 from tests.system.deploy.policy.manifests import Manifests
 from tests.system.deploy.test_configurations import check
 from tests.system.deploy.test_manifests import CUSTOM, OLDEST
@@ -49,15 +49,15 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=str)
-def test_an_installation_keeps_to_the_policy(installation):
+def test_an_installation_complies_with_the_policy(installation):
     broken = broken_rules(rendered(installation))
-    by_name = a_change_of_the_configuration_rolls_the_pods.__name__  # here a checksum does that
+    by_name = a_changed_configuration_rolls_the_pods.__name__  # here a checksum does that
     assert broken.keys() == {by_name}
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_every_object_fits_the_schema(changes):
-    """A whole installation renders the same objects as kustomize, which are judged as well."""
+    """Covers only these variants: whole installations equal those of kustomize, which are validated there."""
     for each in rendered(REDIS, **changes):
         if each["kind"] in CUSTOM:
             assert faults_of(each) == []
@@ -88,7 +88,7 @@ def test_all_objects_are_in_one_namespace_and_have_the_labels_of_the_release(cha
     ],
     ids=["config", "files", "listener"],
 )
-def test_a_change_of_the_configuration_rolls_the_pods(changes):
+def test_a_changed_configuration_rolls_the_pods(changes):
     assert _template(rendered(CREDENTIALS)) != _template(rendered(CREDENTIALS, **changes))
 
 
@@ -97,7 +97,7 @@ def test_a_change_of_the_configuration_rolls_the_pods(changes):
     [{"commonLabels": {}}, {"replicas": 5}, {"service": {"annotations": {"a": "b"}}}],
     ids=["nothing", "replicas", "service"],
 )
-def test_a_change_of_something_else_rolls_nothing(changes):
+def test_other_changes_roll_nothing(changes):
     assert _template(rendered(CREDENTIALS)) == _template(rendered(CREDENTIALS, **changes))
 
 

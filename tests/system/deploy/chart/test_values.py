@@ -12,18 +12,18 @@ REDIS = Installation("redis")
 CREDENTIALS = Installation("redis", ("credentials",))
 
 
-def test_the_time_to_end_follows_the_grace():
+def test_the_termination_grace_period_follows_grace_seconds():
     pod = Manifests(rendered(REDIS, config={"shutdown": {"grace_seconds": 60.5}}, preStopSeconds=20)).pod
     assert pod["terminationGracePeriodSeconds"] == 20 + 61 + 20
 
 
-def test_the_time_to_end_covers_the_grace_that_is_not_given():
+def test_the_termination_grace_period_covers_the_default_grace():
     for shutdown in (None, {"grace_seconds": None}):
         pod = Manifests(rendered(REDIS, config={"shutdown": shutdown})).pod
         assert pod["terminationGracePeriodSeconds"] == 10 + 30 + 20
 
 
-def test_without_seconds_before_sigterm_there_is_no_hook():
+def test_without_pre_stop_seconds_there_is_no_hook():
     """Kubernetes before 1.33 refuses to sleep for 0 seconds."""
     assert "lifecycle" not in Manifests(rendered(REDIS, preStopSeconds=0)).container
 
@@ -61,7 +61,7 @@ def test_sections_may_be_null():
     assert Manifests(rendered(REDIS, config=empty, extraEnv=None)).config.get("counters") is None
 
 
-def test_two_releases_in_one_namespace_have_nothing_in_common():
+def test_two_releases_in_one_namespace_share_no_object():
     names, selectors = [], []
     for release in ("kvs-gateway", "kvs-gateway-blue"):
         objects = render(CHART, values_of(REDIS), release=release)
@@ -71,7 +71,7 @@ def test_two_releases_in_one_namespace_have_nothing_in_common():
     assert selectors[0] != selectors[1]
 
 
-def test_an_existing_certificate_takes_the_place_of_the_one_of_cert_manager():
+def test_an_existing_certificate_replaces_that_of_cert_manager():
     own = {"credentials": {"secretName": "own-tls"}, "certificates": {"issuerRef": {"name": ""}}}
     manifests = Manifests(rendered(CREDENTIALS, **own))
     assert not manifests.of("Certificate")
@@ -100,7 +100,7 @@ def test_ports_of_public_hosts_are_not_routed():
     assert [rule["host"] for rule in rules] == ["kvs.example.com", "other.example.com"]
 
 
-def test_alerts_link_to_the_runbook_that_is_given():
+def test_alerts_link_to_the_given_runbook():
     objects = rendered(REDIS, monitoring={"enabled": True, "runbookUrl": "https://wiki/kvs"})
     (alerts,) = [each for each in objects if each["metadata"]["name"] == "kvs-gateway-alerts"]
     text = yaml.safe_dump(alerts)

@@ -1,4 +1,4 @@
-"""The policy for every installation, as rules over rendered manifests."""
+"""The policy for all installations, as rules over rendered manifests."""
 
 from typing import Any
 
@@ -16,26 +16,26 @@ RULES: tuple[Rule, ...] = (
     pods.autoscaling_is_as_designed,
     pods.disruptions_take_one_pod_at_a_time,
     pods.pods_are_spread,
-    pods.pods_have_time_to_end,
+    pods.pods_have_time_to_shut_down,
     pods.the_last_lines_of_the_log_explain_a_failure,
     traffic.ports_are_those_of_the_configuration,
-    traffic.listeners_are_where_services_lead,
+    traffic.listeners_bind_where_services_need_them,
     traffic.services_carry_one_listener_each,
     traffic.selectors_find_the_pods,
-    traffic.pods_are_closed_but_for_the_memory_store,
+    traffic.pods_are_isolated_except_with_the_memory_store,
     traffic.policies_are_for_the_pods,
-    traffic.only_named_namespaces_come_in,
-    traffic.only_labelled_pods_of_labelled_namespaces_come_in,
+    traffic.only_named_namespaces_have_access,
+    traffic.only_labelled_pods_of_labelled_namespaces_have_access,
     traffic.pods_reach_what_they_need,
-    traffic.metadata_of_the_node_is_out_of_reach,
-    certificates.opened_listeners_show_their_certificate,
+    traffic.node_metadata_is_unreachable,
+    certificates.exposed_listeners_present_their_certificate,
     certificates.certificates_are_as_designed,
-    certificates.certificates_are_files_that_can_change,
-    configuration.a_change_of_the_configuration_rolls_the_pods,
-    configuration.the_configuration_is_where_it_is_read,
-    configuration.secrets_are_files_that_can_change,
-    configuration.no_secret_is_written_down,
-    configuration.memory_is_enough_for_the_worst,
+    certificates.certificates_are_mounted_as_updatable_files,
+    configuration.a_changed_configuration_rolls_the_pods,
+    configuration.the_configuration_is_mounted_where_it_is_read,
+    configuration.secrets_are_mounted_as_updatable_files,
+    configuration.no_secret_is_in_the_manifests,
+    configuration.memory_suffices_in_the_worst_case,
 )
 
 

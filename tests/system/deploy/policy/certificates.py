@@ -1,4 +1,4 @@
-"""Certificates of the listeners that others reach: issued, mounted and shown."""
+"""Rules on certificates of exposed listeners: issued, mounted and presented."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from tests.system.deploy.policy.traffic import opened
 NAMESPACE = "kvs-gateway"
 
 
-def opened_listeners_show_their_certificate(manifests: Manifests) -> Iterator[str]:
-    """The files are those of the mounted Secret, which is the one that the certificate is written to."""
+def exposed_listeners_present_their_certificate(manifests: Manifests) -> Iterator[str]:
+    """Expects the files of the mounted Secret, to which cert-manager writes the certificate."""
     for listener in opened(manifests):
         mount = at(manifests.mounts, f"{listener}-tls", "mountPath")
         tls = {"certificate": f"{mount}/tls.crt", "key": f"{mount}/tls.key"}
@@ -34,12 +34,12 @@ def certificates_are_as_designed(manifests: Manifests) -> Iterator[str]:
             yield f"{name} is for {spec.get('dnsNames')}"
 
 
-def certificates_are_files_that_can_change(manifests: Manifests) -> Iterator[str]:
-    """A renewed certificate reaches a directory, and never a file that is mounted by itself (subPath)."""
+def certificates_are_mounted_as_updatable_files(manifests: Manifests) -> Iterator[str]:
+    """Expects a directory: a single mounted file (subPath) never receives a renewed certificate."""
     for listener in opened(manifests):
         mount = manifests.mounts.get(f"{listener}-tls", {})
         if "subPath" in mount or "subPathExpr" in mount or not mount.get("readOnly"):
-            yield f"the certificate of {listener} is not one directory, read-only"
+            yield f"the certificate of {listener} is not a read-only directory"
         secret = at(manifests.volumes, f"{listener}-tls", "secret") or {}
         if secret.get("optional") or secret.get("defaultMode", 0o644) & 0o007:
-            yield f"everyone can read the key of {listener}, or it may be missing"
+            yield f"the key of {listener} is world-readable or optional"

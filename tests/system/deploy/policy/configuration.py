@@ -12,37 +12,37 @@ SECRET_KEYS = {"tokens", "token", "secret_access_key", "master_keys", "secret", 
 LOOKS_SECRET = re.compile(r"key|token|secret|password|url", re.IGNORECASE)
 MIB = 2**20
 AT_REST_BYTES = 72 * MIB
-CONNECTION_BYTES = 65 * 1024  # with a head that is as long as it may be, in many fields, and not whole
+CONNECTION_BYTES = 65 * 1024  # with an incomplete head of maximal length in many fields
 TLS_CONNECTION_BYTES = 215 * 1024  # the same over TLS
 ARRIVING_BYTES = 140 * 1024  # a body of 128 KiB, while it is read
 SERVED_BYTES = 200 * 1024  # a request with such a body
 MANAGING_BYTES = 64 * 1024  # a body of the control or the credentials listener
 
 
-def a_change_of_the_configuration_rolls_the_pods(manifests: Manifests) -> Iterator[str]:
+def a_changed_configuration_rolls_the_pods(manifests: Manifests) -> Iterator[str]:
     name = at(manifests.volumes, "config", "configMap", "name") or ""
     if not re.fullmatch(r"kvs-gateway-[a-z0-9]{10}", name):
-        yield f"{name} does not end with a digest"
+        yield f"the name {name!r} does not end with a digest"
     if name != manifests.config_map["metadata"]["name"]:
-        yield f"there is no {name}"
+        yield f"there is no ConfigMap {name}"
 
 
-def the_configuration_is_where_it_is_read(manifests: Manifests) -> Iterator[str]:
+def the_configuration_is_mounted_where_it_is_read(manifests: Manifests) -> Iterator[str]:
     mount = at(manifests.mounts, "config", "mountPath")
     if manifests.container["args"] != ["serve", "--config", f"{mount}/config.yaml"]:
-        yield f"it is in {mount}"
+        yield f"the configuration is mounted in {mount}"
 
 
-def secrets_are_files_that_can_change(manifests: Manifests) -> Iterator[str]:
-    """A file that is mounted by itself (subPath) never changes again."""
+def secrets_are_mounted_as_updatable_files(manifests: Manifests) -> Iterator[str]:
+    """Expects a directory: a single mounted file (subPath) is never updated."""
     mount = manifests.mounts["secrets"]
     if "subPath" in mount or "subPathExpr" in mount or not mount.get("readOnly"):
-        yield "the secrets are not one directory, read-only"
+        yield "the secrets are not a read-only directory"
     secret = at(manifests.volumes, "secrets", "secret") or {}
     if not secret.get("secretName") or "items" in secret or secret.get("optional"):
-        yield "the whole Secret is not mounted, or it may be missing"
+        yield "the Secret is optional or not mounted as a whole"
     if secret.get("defaultMode", 0o644) & 0o007:
-        yield "everyone can read the secrets"
+        yield "the secrets are world-readable"
     security = manifests.pod["securityContext"]
     if not security.get("fsGroup") or security["fsGroup"] != security.get("runAsGroup"):
         yield "the gateway cannot read the secrets"
@@ -51,7 +51,7 @@ def secrets_are_files_that_can_change(manifests: Manifests) -> Iterator[str]:
             yield f"{file} is not in the Secret"
 
 
-def no_secret_is_written_down(manifests: Manifests) -> Iterator[str]:
+def no_secret_is_in_the_manifests(manifests: Manifests) -> Iterator[str]:
     if manifests.of("Secret"):
         yield "a Secret is generated"
     for variable in manifests.container.get("env", []):
@@ -62,8 +62,8 @@ def no_secret_is_written_down(manifests: Manifests) -> Iterator[str]:
             yield f"{key} is not read from a file"
 
 
-def memory_is_enough_for_the_worst(manifests: Manifests) -> Iterator[str]:
-    """Computes memory: incoming bodies are capped like requests in flight, connections per listener."""
+def memory_suffices_in_the_worst_case(manifests: Manifests) -> Iterator[str]:
+    """Computes the worst case; each limit of `edge` applies per listener."""
     edge, store = manifests.config["edge"], manifests.config["store"]
     listeners = opened(manifests)
     needed = AT_REST_BYTES + edge["max_connections"] * CONNECTION_BYTES
@@ -74,18 +74,18 @@ def memory_is_enough_for_the_worst(manifests: Manifests) -> Iterator[str]:
         needed += store["max_bytes"]
     limit = int(manifests.container["resources"]["limits"]["memory"].removesuffix("Mi")) * MIB
     if needed > limit:
-        yield f"{needed // MIB} MiB may be needed"
+        yield f"{needed // MIB} MiB are needed in the worst case"
 
 
 def secret_files(config: dict[str, Any]) -> list[str]:
-    """The files that the configuration reads, by absolute path."""
+    """Returns the absolute paths of the secret files that the configuration reads."""
     return [
         str(value).removeprefix("file:") for _, value in _secrets(config) if str(value).startswith("file:")
     ]
 
 
 def _secrets(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value below a key that names a secret."""
+    """Yields every value below a key that names a secret."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from _secrets(value, key)

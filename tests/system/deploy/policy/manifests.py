@@ -1,4 +1,4 @@
-"""Rendered manifests, as rules look at them."""
+"""Rendered manifests with access by kind and name, as rules need it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -52,13 +52,13 @@ class Manifests:
 
     @property
     def config_map(self) -> dict[str, Any]:
-        """The one with the gateway's configuration, whether or not the pods mount it."""
+        """The ConfigMap with the gateway's configuration, whether or not the pods mount it."""
         (config_map,) = [each for each in self.of("ConfigMap") if "config.yaml" in each["data"]]
         return config_map
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The gateway's configuration, as it is written."""
+        """The parsed configuration, with references to secrets unresolved."""
         return yaml.safe_load(self.config_map["data"]["config.yaml"])
 
     @property

@@ -27,10 +27,10 @@ def pods_have_few_rights(manifests: Manifests) -> Iterator[str]:
     )
     for key in ("runAsUser", "runAsGroup"):
         if (at(pod, "securityContext", key) or 0) < 10_000:
-            yield f"{key} is not a high one"
+            yield f"{key} is below 10000"
     for volume in pod["volumes"]:
         if "hostPath" in volume:
-            yield f"the volume {volume['name']} is of the node"
+            yield f"the volume {volume['name']} is a host path"
 
 
 def containers_have_few_rights(manifests: Manifests) -> Iterator[str]:
@@ -72,7 +72,7 @@ def probes_are_as_designed(manifests: Manifests) -> Iterator[str]:
 
 
 def one_core_and_bounded_memory(manifests: Manifests) -> Iterator[str]:
-    """Expected requests are smaller with components/small, which has two replicas."""
+    """Expects smaller requests with components/small, recognized by its two replicas."""
     memory = "384Mi" if opened(manifests) else "256Mi"
     small = manifests.deployment["spec"].get("replicas") == SMALL_REPLICAS
     requests = {"cpu": "100m", "memory": "96Mi"} if small else {"cpu": "1", "memory": memory}
@@ -85,7 +85,7 @@ def images_are_pinned(manifests: Manifests) -> Iterator[str]:
     for container in [*manifests.pod["containers"], *manifests.pod.get("initContainers", [])]:
         image = container["image"]
         if not re.search(r":[0-9][\w.-]*$|@sha256:[0-9a-f]{64}$", image):
-            yield f"{image} can be another one tomorrow"
+            yield f"{image} is not pinned"
 
 
 def rollouts_lose_no_replica(manifests: Manifests) -> Iterator[str]:
@@ -104,9 +104,9 @@ def rollouts_lose_no_replica(manifests: Manifests) -> Iterator[str]:
 def autoscaling_is_as_designed(manifests: Manifests) -> Iterator[str]:
     scalers = _scalers(manifests)
     if scalers and manifests.store == "memory":
-        yield "the memory store is for one replica"
+        yield "the memory store allows only one replica"
     if len(scalers) > 1:
-        yield "two of them would undo what the other one does"
+        yield "several autoscalers conflict"
     for scaler in scalers:
         target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "kvs-gateway"}
         yield from differences(scaler["spec"], {"scaleTargetRef": target})
@@ -157,7 +157,7 @@ def disruptions_take_one_pod_at_a_time(manifests: Manifests) -> Iterator[str]:
             {"maxUnavailable": 1, "minAvailable": None, "unhealthyPodEvictionPolicy": "AlwaysAllow"},
         )
         if not manifests.selects_pods(at(budget, "spec", "selector", "matchLabels") or {}):
-            yield "the budget is not for the gateway's pods"
+            yield "the budget does not select the gateway's pods"
 
 
 def pods_are_spread(manifests: Manifests) -> Iterator[str]:
@@ -169,11 +169,11 @@ def pods_are_spread(manifests: Manifests) -> Iterator[str]:
             {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "matchLabelKeys": ["pod-template-hash"]},
         )
         if not manifests.selects_pods(at(constraint, "labelSelector", "matchLabels") or {}):
-            yield f"{key} does not count the gateway's pods"
+            yield f"the constraint on {key} does not select the gateway's pods"
 
 
-def pods_have_time_to_end(manifests: Manifests) -> Iterator[str]:
-    """`grace_seconds` counts from SIGTERM, which comes after preStop, and covers drain and last scrape."""
+def pods_have_time_to_shut_down(manifests: Manifests) -> Iterator[str]:
+    """Adds preStop and `grace_seconds`, which counts from SIGTERM and covers drain and last scrape."""
     pre_stop = at(manifests.container, "lifecycle", "preStop", "sleep", "seconds") or 0
     shutdown = manifests.config["shutdown"]
     if pre_stop != 10:
@@ -182,7 +182,7 @@ def pods_have_time_to_end(manifests: Manifests) -> Iterator[str]:
         yield "the drain leaves no time for the last scrape"
     needed = pre_stop + shutdown["grace_seconds"] + SPARE_SECONDS
     if manifests.pod.get("terminationGracePeriodSeconds", 30) < needed:
-        yield f"pods are killed before {needed} s"
+        yield f"pods are killed before {needed} s have passed"
 
 
 def the_last_lines_of_the_log_explain_a_failure(manifests: Manifests) -> Iterator[str]:
