@@ -75,7 +75,7 @@ class RedisBackend:
 
     async def _inspect(self) -> None:
         """Runs at every ping: operators and failovers change a server's settings under open connections."""
-        can_be_isolated = self._url.layout is Layout.SENTINEL  # in a cluster such a master stops by itself
+        can_be_isolated = self._url.layout is Layout.SENTINEL  # an isolated master of a cluster stops itself
         warnings = await inspect(await self._topology.masters(), can_be_isolated=can_be_isolated)
         log_new(self.warnings, warnings)
         self.warnings = warnings

@@ -28,7 +28,7 @@ View = list[tuple[int, int, Address]]
 
 
 class Share(Struct, frozen=True):
-    """A range of slots and the master that most views name for it; `is_agreed`: more than half name it."""
+    """A range of slots and the master named by the most views; `is_agreed`: by more than half of them."""
 
     first: int
     last: int
@@ -91,7 +91,7 @@ def view_of(reply: Reply, host: str) -> View:
 
 
 def shares_of(views: Sequence[View]) -> list[Share]:
-    """Merges the views into ranges of slots that at least one of them has a master for (D138)."""
+    """Merges the views into ranges of slots that have a master in at least one view (D138)."""
     starts = sorted({slot for view in views for first, last, _ in view for slot in (first, last + 1)})
     shares = []
     for first, end in pairwise(starts):

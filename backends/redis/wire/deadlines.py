@@ -15,7 +15,7 @@ _LONGEST_GRACE_SECONDS = 0.04
 
 @asynccontextmanager
 async def deadline(at: float) -> AsyncIterator[None]:
-    """Raises BackendUnavailable in the block at time `at` of the loop's clock; for more than one command."""
+    """Raises BackendUnavailable in a block of commands that lasts beyond `at` on the loop's clock."""
     try:
         async with asyncio.timeout_at(at):
             yield
