@@ -61,8 +61,14 @@ class ScriptedServer:
         return task
 
     async def _accept(self) -> None:
+        # Cancelling the loop's own `sock_accept` may lose a connection that it has already accepted:
+        # nothing is awaited between accepting a connection and giving it to a task that closes it.
         while True:
-            connection, _ = await asyncio.get_running_loop().sock_accept(self._listener)
+            await _readable(self._listener)
+            try:
+                connection, _ = self._listener.accept()
+            except BlockingIOError:
+                continue
             connection.setblocking(False)
             served = self._start(self._serve(connection))
             served.add_done_callback(partial(_close, connection))  # it may be cancelled before it begins
@@ -111,14 +117,14 @@ async def _arrives(connection: socket.socket, rest: bytes) -> bool:
     return True
 
 
-async def _readable(connection: socket.socket) -> None:
+async def _readable(end: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     readable = loop.create_future()
-    loop.add_reader(connection, lambda: readable.done() or readable.set_result(None))
+    loop.add_reader(end, lambda: readable.done() or readable.set_result(None))
     try:
         await readable
     finally:
-        loop.remove_reader(connection)
+        loop.remove_reader(end)
 
 
 async def _read(connection: socket.socket, data: bytes, seen: Seen) -> bytes:
