@@ -172,6 +172,10 @@ class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Yields keys that name unusable files, each with the reason."""
         yield from ()
 
+    def secrets(self) -> Iterator[tuple[str, str]]:
+        """Yields secrets that the store is sent, by their keys."""
+        yield from ()
+
 
 class StoreWarning(StrEnum):
     """A risk in the store's own settings. The store answers nevertheless."""

@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,13 @@ class RedisSettings(AdapterSettings, frozen=True, kw_only=True, tag="redis"):
                 "certificate",
                 "does not name a certificate in PEM that matches the unencrypted key in `key`",
             )
+
+    def secrets(self) -> Iterator[tuple[str, str]]:
+        with suppress(InvalidUrl):
+            if password := parse_url(self.url).password:
+                yield "url", password
+        if self.sentinel is not None:
+            yield "sentinel.password", self.sentinel.password
 
     def tls_context(self) -> ssl.SSLContext:
         """Builds a context from what the files hold now. Raises OSError or ValueError for unusable files."""

@@ -9,6 +9,7 @@ certificates     checks and replaces the certificates of listeners
 apps             contradictions in `apps`
 callers          contradictions in `signature.credentials`
 workloads        contradictions in `workloads`
+secret_roles     one secret in two places
 dangers          settings that open the gateway to strangers
 contradictions   contradictions between keys, of all sections
 loading          loads a file into settings, or into all of its problems, and detects changes

@@ -1,6 +1,4 @@
-"""Contradictions in `apps`: too many tables, and names or tokens that occur twice."""
-
-from hashlib import sha256
+"""Contradictions in `apps`: too many tables, names that occur twice, and malformed tokens."""
 
 from gateway.config.problems import Problems, repeats
 from gateway.config.settings import DeclaredTable, Settings
@@ -13,7 +11,6 @@ def check_apps(settings: Settings, problems: Problems) -> None:
     apps = settings.apps
     for index in repeats([(app.org, app.app, app.env) for app in apps]):
         problems.add(f"apps[{index}]", "is declared more than once")
-    digests: list[tuple[str, str]] = []
     for app_index, app in enumerate(apps):
         path = f"apps[{app_index}].tables"
         if len(app.tables) > (settings.directory.max_tables if app.max_tables is None else app.max_tables):
@@ -21,21 +18,17 @@ def check_apps(settings: Settings, problems: Problems) -> None:
         for index in repeats([table.name.upper() for table in app.tables]):
             problems.add(f"{path}[{index}].name", "is the name of another table of the app, ignoring case")
         for index, table in enumerate(app.tables):
-            digests += _check_token(table, f"{path}[{index}]", problems)
-    for index in repeats([digest for _, digest in digests]):
-        problems.add(digests[index][0], "is the token of another table")
+            _check_token(table, f"{path}[{index}]", problems)
 
 
-def _check_token(table: DeclaredTable, path: str, problems: Problems) -> list[tuple[str, str]]:
-    """Returns the path and the digest of the table's token; nothing if it has none or two."""
+def _check_token(table: DeclaredTable, path: str, problems: Problems) -> None:
     if (table.token is None) == (table.token_sha256 is None):
         problems.add(path, "needs either token or token_sha256")
-        return []
-    if table.token_sha256 is not None:
-        return [(f"{path}.token_sha256", table.token_sha256)]
-    token = (table.token or "").encode()
+        return
+    if table.token is None:
+        return
+    token = table.token.encode()
     if token.startswith(PREFIX) and not is_well_formed(token):
         problems.add(f"{path}.token", "begins with kvs_ but does not have the form of a table token")
     if not BEARER_TOKEN.fullmatch(token):
         problems.add(f"{path}.token", "contains a character that a header cannot carry")
-    return [(f"{path}.token", sha256(token).hexdigest())]

@@ -8,6 +8,7 @@ from gateway.config.callers import check_callers
 from gateway.config.certificates import check_certificate
 from gateway.config.dangers import check_dangers
 from gateway.config.problems import Problems, repeats
+from gateway.config.secret_roles import check_secret_roles
 from gateway.config.settings import Settings, is_url
 from gateway.config.workloads import check_workloads
 from gateway.domain.rules import BEARER_TOKEN
@@ -31,6 +32,7 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     if settings.tracing is not None and not _is_tracing_installed():
         problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
     check_apps(settings, problems)
+    check_secret_roles(settings, problems)
 
 
 def _check_listeners(settings: Settings, problems: Problems) -> None:
@@ -48,19 +50,15 @@ def _check_listeners(settings: Settings, problems: Problems) -> None:
 
 
 def _check_bearers(settings: Settings, problems: Problems) -> None:
-    """Requires distinct names and tokens, so that the audit log identifies the bearer."""
+    """Requires distinct names, so that the audit log identifies the bearer."""
     names: set[str] = set()
-    tokens: set[str] = set()
     for index, bearer in enumerate(settings.control.bearers):
         path = f"control.tokens[{index}]"
         if not BEARER_TOKEN.fullmatch(bearer.token.encode()):
             problems.add(path, "contains a character that a header cannot carry")
         if bearer.name in names:
             problems.add(path, "has the name of another token")
-        if bearer.token in tokens:
-            problems.add(path, "is the token of another entry")
         names.add(bearer.name)
-        tokens.add(bearer.token)
 
 
 def _check_issuers(settings: Settings, problems: Problems) -> None:

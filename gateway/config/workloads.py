@@ -21,12 +21,9 @@ def check_workloads(settings: Settings, problems: Problems) -> None:
         _check_issuer(workloads, f"workloads[{index}]", problems)
     for index in repeats([each.issuer or index for index, each in enumerate(settings.workloads)]):
         problems.add(f"workloads[{index}].issuer", "is given more than once")
-    tokens = list(_tokens(settings))
-    for path, token in tokens:
+    for path, token in _tokens(settings):
         if not BEARER_TOKEN.fullmatch(token.encode()):
             problems.add(path, "contains a character that a header cannot carry")
-    for index in repeats([token for _, token in tokens]):
-        problems.add(tokens[index][0], "is given more than once")
     roles = ApprovedRoles(settings.signature.approved_roles)
     for path, each in _roles(settings.workloads):
         if not roles.approves(each.role):

@@ -208,6 +208,21 @@ async def test_a_broken_file_keeps_the_current_settings_and_raises_the_metric(tm
     assert failure.fields["problems"]
 
 
+async def test_a_reload_gives_no_secret_a_second_role(tmp_path, caplog):
+    async with watching(tmp_path) as watched:
+        await watched.reload(control={"tokens": [CONTROL_TOKEN, TABLE_TOKEN]})
+        gateway = watched.gateway
+        assert (await gateway.metrics())[SUCCESSFUL] == 0
+        assert (await gateway.manage("GET", "/v1/orgs", token=TABLE_TOKEN)).error == "invalid_token"
+        assert (await gateway.get("k")).status == 200
+    (failure,) = [
+        record for record in caplog.records if record.message == "the configuration is not reloaded"
+    ]
+    paths = [problem["path"] for problem in failure.fields["problems"]]
+    assert paths == ["apps[0].tables[0].token", "control.tokens[1]"]
+    assert TABLE_TOKEN not in str(failure.fields)
+
+
 async def test_a_deleted_file_keeps_the_current_settings(tmp_path):
     async with watching(tmp_path) as watched:
         watched.path.unlink()
