@@ -18,7 +18,7 @@ from tests.support.heartbeat import Heartbeat
 
 APPS = 10_000
 REPEATED = 3
-"""A hold that the code causes is in every reload; one that the machine causes is not."""
+"""A hold that the code causes is in every repetition; one that the machine causes is not."""
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,16 @@ async def test_a_list_of_all_apps_is_made_in_pages(app):
         record = AppRecord(environment=environment, type="api", active=True, tables=(table,) * 3)
         await app.stores.records.swap(app_name(environment), encode(record), None)
     gc.freeze()
+    holds = [await _hold_of_all_pages(app) for _ in range(REPEATED)]
+    assert min(holds) < 1 / 3
+
+
+async def _hold_of_all_pages(app):
+    """Returns the longest hold of the loop as a share of the whole work."""
     began, shown, after = time.process_time(), 0, ""
     async with Heartbeat() as heartbeat:
         while page := (await app.directory.pages.apps("other", after, 1000, lambda _: True)).found:
             shown += len(page)
             after = f"{page[-1].environment.app}/{page[-1].environment.env}"
     assert shown == APPS
-    assert heartbeat.loop_ms < 1000 * (time.process_time() - began) / 3
+    return heartbeat.loop_ms / (1000 * (time.process_time() - began))
