@@ -3,10 +3,12 @@
 main             the entry point: takes arguments, returns an exit code
 arguments        the commands and their arguments
 parsers          parsers that report mistakes as JSON and list every command in the help
-calling          calls to servers, exit codes, and the errors of commands
+calling          exit codes, and the errors of commands
+transport        one HTTP request and its response, bounded in bytes and time
 management       commands that manage apps, tables and credentials
 control_client   client of the control listener
-formats          an app's variables as shell lines or as a Kubernetes Secret
+answers          forms of the control listener's answers
+formats          JSON, and an app's variables as shell lines or as a Kubernetes Secret
 development      `kvs-gateway dev`: a gateway for development
 usage            `kvs-gateway usage`: the usage report
 prometheus       Prometheus as the archive that holds the usage

@@ -1,15 +1,11 @@
-"""Calls to servers, and the failures of commands: exit codes, and errors as JSON.
+"""The failures of commands: exit codes, errors as JSON, and checks of what users configure."""
 
-Servers are called directly: a proxy, or the target of a redirect, would receive the token.
-"""
-
+import argparse
+import json
 import re
 import ssl
 from enum import IntEnum
-from http.client import HTTPResponse
-from typing import cast
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from gateway.directory.errors import ChangeUnknown
 
@@ -46,31 +42,48 @@ def exit_for_status(status: int) -> Exit:
     return Exit.INVALID if 400 <= status < 500 else Exit.GENERAL
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect: neither a control listener nor Prometheus sends one."""
+def report_text(report: dict[str, object]) -> str:
+    """Returns the report as JSON for people, in which every character is printable.
 
-    def redirect_request(self, *_: object) -> None:
-        return None
+    Parts of it may come from a server: a terminal would obey its control characters, and show a text of
+    another direction in another place.
+    """
+    text = json.dumps(report, indent=2, ensure_ascii=False)
+    return "".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text)
 
 
-def call_directly(request: Request, *, timeout_seconds: float) -> HTTPResponse:
-    """Returns the response, which the caller closes. Raises the exceptions of urllib."""
-    opener = build_opener(ProxyHandler({}), _NoRedirects)
-    return cast(HTTPResponse, opener.open(request, timeout=timeout_seconds))
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def check_text(arguments: argparse.Namespace) -> None:
+    """Checks that all arguments are text, which a request can carry. Raises CommandFailed."""
+    for name, value in vars(arguments).items():
+        if isinstance(value, str) and not value.isascii() and not _is_text(value):
+            detail = f"--{name}: {value!a} is not valid UTF-8"
+            raise CommandFailed(Exit.INVALID, "usage", detail)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def unreachable(error: OSError, url: str, server: str) -> CommandFailed:
     """Returns the failure of a command that got no HTTP response from `server` at `url`."""
-    reason = getattr(error, "reason", error)  # URLError wraps the error of the socket
-    if isinstance(reason, ConnectionRefusedError):
+    if isinstance(error, ConnectionRefusedError):
         detail = f"nothing listens at {url}: check that {server} is running, and that the URL is right"
-    elif isinstance(reason, ssl.SSLCertVerificationError):
+    elif isinstance(error, ssl.SSLCertVerificationError):
         detail = (
-            f"the certificate of {url} is not trusted ({reason.verify_message}): "
+            f"the certificate of {url} is not trusted ({error.verify_message}): "
             "set SSL_CERT_FILE to the certificates of its authority"
         )
     else:
-        why = getattr(reason, "strerror", None) or reason
+        why = error.strerror or error
         detail = f"cannot reach {url} ({why}): check that the URL is right"
     return CommandFailed(Exit.NETWORK, "network", detail, url=url)
 
@@ -79,11 +92,14 @@ def base_address(url: str, example: str) -> str:
     """Returns the address without a trailing slash. Raises CommandFailed."""
     try:
         parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        host = (parts.hostname or "").encode("idna")
+        is_usable = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+        is_usable = is_usable and not set("?#@") & set(url)  # a path is appended
     except ValueError:
         is_usable = False
     if not is_usable or not re.fullmatch(r"[!-~]+", url):
-        detail = f"not a URL of a server: {url!r}; expected a URL like {example}"
+        shown = "it names a user" if "@" in url else repr(url)  # and may contain a password
+        detail = f"not a URL of a server: {shown}; expected a URL like {example}"
         raise CommandFailed(Exit.INVALID, "invalid_url", detail)
     return url.rstrip("/")
 

@@ -1,13 +1,25 @@
-"""An app's variables as lines for a shell or as a Kubernetes Secret."""
+"""Output: JSON, and an app's variables as lines for a shell or as a Kubernetes Secret."""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from shlex import quote as shell_quoted
 from typing import Any
 
 import yaml
+
+
+def json_text(value: object) -> str:
+    """Returns indented JSON in printable ASCII."""
+    return json.dumps(value, indent=2).replace("\x7f", "\\u007f")
+
+
+def json_list(pages: Iterable[list[Any]]) -> str:
+    """Returns one JSON array of all pages. Only text is kept of a page, which takes the least memory."""
+    items = ",\n".join(json_text(page)[2:-2] for page in pages if page)
+    return f"[\n{items}\n]" if items else "[]"
 
 
 def shell_lines(variables: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ import uvloop
 from gateway import __version__
 from gateway.app import build_app
 from gateway.cli.arguments import parse_arguments
-from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.calling import CommandFailed, Exit, report_text
 from gateway.cli.development import EXAMPLE, DevelopmentFile, shell_script
 from gateway.cli.formats import failing_line, is_sourced
 from gateway.cli.management import run_management
@@ -55,17 +55,16 @@ def _explain(failure: CommandFailed, argv: list[str]) -> None:
         configure_logging("info")
         log.critical("cannot start", extra={"fields": failure.report})
     else:
-        print(json.dumps(failure.report, indent=2, ensure_ascii=False), file=sys.stderr)
+        print(report_text(failure.report), file=sys.stderr)
 
 
 def _print(output: str) -> None:
     try:
         print(output, end="" if output.endswith("\n") or not output else "\n", flush=True)
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - Python flushes it at exit
-        raise CommandFailed(
-            Exit.GENERAL, "cannot_write_output", f"cannot write the output: {error.strerror}"
-        ) from None
+        why = error.strerror if isinstance(error, OSError) else f"the terminal's encoding is {error.encoding}"
+        raise CommandFailed(Exit.GENERAL, "cannot_write_output", f"cannot write the output: {why}") from None
 
 
 def _run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:

@@ -1,15 +1,23 @@
 """Management commands: most are one call of the control listener, a few are two or three."""
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from gateway.cli.answers import (
+    App,
+    Caller,
+    IssuedTable,
+    NotExpected,
+    Organization,
+    SessionCredentials,
+    Table,
+)
 from gateway.cli.arguments import DEFAULT_URL
-from gateway.cli.calling import CommandFailed, Exit, advise
+from gateway.cli.calling import CommandFailed, Exit, advise, check_text
 from gateway.cli.control_client import ControlClient
-from gateway.cli.formats import kubernetes_secret, shell_lines
+from gateway.cli.formats import json_list, json_text, kubernetes_secret, shell_lines
 from gateway.domain.rules import DEFAULT_ENV
 
 _PER_PAGE = 1000
@@ -21,45 +29,84 @@ _Call = tuple[str, str, dict[str, Any] | None]
 
 def run_management(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """Runs a command and returns its output. Raises CommandFailed."""
+    check_text(arguments)
     client = ControlClient(arguments.url or DEFAULT_URL, environ.get("KVS_CONTROL_TOKEN"))
     try:
-        answer = _run(client, arguments)
+        return _run(client, arguments)
     except CommandFailed as failure:
         advise(failure, arguments.command, arguments.action)
         if failure.exit_code is Exit.NETWORK and not arguments.url:
             failure.report["detail"] = f"{failure.report['detail']} (KVS_CONTROL_URL is not set)"
         raise
-    try:
-        match getattr(arguments, "format", "json"):
-            case "env":
-                return shell_lines(answer["runtime"])
-            case "k8s-secret":
-                return kubernetes_secret(answer["table"], answer["runtime"])
-            case _:
-                return json.dumps(answer, indent=2)
-    except (AttributeError, KeyError, TypeError):
-        raise client.unexpected() from None
 
 
-def _run(client: ControlClient, arguments: argparse.Namespace) -> Any:
+def _run(client: ControlClient, arguments: argparse.Namespace) -> str:
     match arguments.command, arguments.action:
+        case "apps", "list":
+            path = f"/v1/orgs/{_quoted(arguments.org)}/apps?limit={_PER_PAGE}"
+            return json_list(client.pages(App, path))
         case "apps", "register":
             return _register(client, arguments)
-        case "tables", "create" if arguments.if_missing:
-            return _create_if_missing(client, arguments)
+        case "apps", "remove":
+            return _delete(client, _app_path(arguments))
         case "apps", _:
-            return client.call(*_app_call(arguments))
+            return json_text(client.call(App, *_app_call(arguments)).json)
         case "tables", _:
-            return client.call(*_table_call(arguments))
+            return _run_tables(client, arguments)
         case "credentials", _:
-            return client.call("POST", "/v1/credentials", _credential_fields(arguments))
+            issued = client.call(SessionCredentials, "POST", "/v1/credentials", _credential_fields(arguments))
+            return json_text(issued.json)
         case "whoami", _:
-            return client.call("GET", "/v1/whoami")
+            return json_text(client.call(Caller, "GET", "/v1/whoami").json)
         case _:
-            return client.call("GET", "/v1/orgs")
+            return json_list(client.pages(Organization, "/v1/orgs"))
 
 
-def _register(client: ControlClient, arguments: argparse.Namespace) -> Any:
+def _run_tables(client: ControlClient, arguments: argparse.Namespace) -> str:
+    match arguments.action:
+        case "create" if arguments.if_missing:
+            return _create_if_missing(client, arguments)
+        case "create" | "rotate":
+            return _issue(client, arguments)
+        case "delete":
+            return _delete(client, _table_path(arguments))
+        case "list":
+            return json_text(client.call(list[Table], "GET", _app_path(arguments, _TABLES)).json)
+        case "show":
+            return json_text(client.call(Table, "GET", _table_path(arguments)).json)
+        case _:
+            named = _named(arguments, "minute_limit")
+            return json_text(client.call(Table, "PATCH", _table_path(arguments), named).json)
+
+
+def _issue(client: ControlClient, arguments: argparse.Namespace) -> str:
+    """Creates a table or rotates its token, and prints the token only as part of an expected answer.
+
+    The variables are checked for every format: scripts make shell lines of the JSON as well.
+    """
+    issued = client.call(IssuedTable, *_issuing_call(arguments))
+    table, names = issued.form.table, (arguments.org, arguments.app, arguments.env, arguments.name)
+    try:
+        variables = issued.form.variables()
+    except NotExpected:
+        raise client.unexpected("variables that no gateway sends") from None
+    if (table.org_id, table.app_id, table.env_id, table.name) != names:
+        raise client.unexpected("another table")
+    match arguments.format:
+        case "env":
+            return shell_lines(variables)
+        case "k8s-secret":
+            return kubernetes_secret(issued.json["table"], variables)
+        case _:
+            return json_text(issued.json)
+
+
+def _delete(client: ControlClient, path: str) -> str:
+    client.delete(path)
+    return json_text({"done": True})
+
+
+def _register(client: ControlClient, arguments: argparse.Namespace) -> str:
     """Creates the app, or updates the given fields of an existing one (D177).
 
     A PUT alone would reset fields that are not given. It is conditional: of two first registrations at the
@@ -67,26 +114,26 @@ def _register(client: ControlClient, arguments: argparse.Namespace) -> Any:
     """
     path, named = _app_path(arguments), _named(arguments, "type", "requests_per_minute", "max_tables")
     try:
-        return client.call("PATCH", path, named)
+        return json_text(client.call(App, "PATCH", path, named).json)
     except CommandFailed as missing:
         if missing.report["error"] != "app_not_found":
             raise
     try:
-        return client.call("PUT", path, named, only_if_new=True)
+        return json_text(client.call(App, "PUT", path, named, only_if_new=True).json)
     except CommandFailed as late:
         if late.report["error"] != "app_exists":
             raise
-    return client.call("PATCH", path, named)
+    return json_text(client.call(App, "PATCH", path, named).json)
 
 
-def _create_if_missing(client: ControlClient, arguments: argparse.Namespace) -> Any:
+def _create_if_missing(client: ControlClient, arguments: argparse.Namespace) -> str:
     """Creates the table, or shows the existing one, without a token (D178).
 
     A script may run this at every deployment, so it never replaces a token. The formats that contain the
     token fail for an existing table: applied without it, they would remove a working token.
     """
     try:
-        return client.call(*_table_call(arguments))
+        return _issue(client, arguments)
     except CommandFailed as failure:
         if failure.report["error"] != "table_exists":
             raise
@@ -95,7 +142,7 @@ def _create_if_missing(client: ControlClient, arguments: argparse.Namespace) -> 
             raise
         conflict = failure
     try:
-        return {"table": client.call("GET", _table_path(arguments))}
+        return json_text({"table": client.call(Table, "GET", _table_path(arguments)).json})
     except CommandFailed as failure:
         raise conflict if failure.exit_code is Exit.NOT_FOUND else failure from None
 
@@ -108,30 +155,16 @@ def _app_call(arguments: argparse.Namespace) -> _Call:
                 detail = "give at least one of --type, --requests-per-minute and --max-tables"
                 raise CommandFailed(Exit.INVALID, "usage", detail)
             return "PATCH", _app_path(arguments), named
-        case "list":
-            return "GET", f"/v1/orgs/{_quoted(arguments.org)}/apps?limit={_PER_PAGE}", None
         case "show":
             return "GET", _app_path(arguments), None
-        case "remove":
-            return "DELETE", _app_path(arguments), None
         case action:
             return "POST", _app_path(arguments, f"/{action}"), None
 
 
-def _table_call(arguments: argparse.Namespace) -> _Call:
-    match arguments.action:
-        case "list":
-            return "GET", _app_path(arguments, _TABLES), None
-        case "create":
-            return "POST", _app_path(arguments, _TABLES), _named(arguments, "name", "minute_limit")
-        case "show":
-            return "GET", _table_path(arguments), None
-        case "set":
-            return "PATCH", _table_path(arguments), _named(arguments, "minute_limit")
-        case "rotate":
-            return "POST", _table_path(arguments, "/rotate"), _named(arguments, "overlap_seconds")
-        case _:
-            return "DELETE", _table_path(arguments), None
+def _issuing_call(arguments: argparse.Namespace) -> _Call:
+    if arguments.action == "create":
+        return "POST", _app_path(arguments, _TABLES), _named(arguments, "name", "minute_limit")
+    return "POST", _table_path(arguments, "/rotate"), _named(arguments, "overlap_seconds")
 
 
 def _credential_fields(arguments: argparse.Namespace) -> dict[str, Any]:

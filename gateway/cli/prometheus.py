@@ -3,10 +3,7 @@
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from http.client import HTTPException
-from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import Request
 
 import msgspec
 
@@ -17,15 +14,24 @@ from gateway.cli.calling import (
     Exit,
     authorization,
     base_address,
-    call_directly,
     unreachable,
+)
+from gateway.cli.transport import (
+    Deadline,
+    Request,
+    Response,
+    ResponseTooLarge,
+    UnusableResponse,
+    send,
 )
 from gateway.observability.catalogue import BUILD_INFO, START_TIME
 
-_TIMEOUT_SECONDS = 150.0
+_QUERY_SECONDS = 150.0
 """Longer than the query timeout of Prometheus, which is two minutes by default."""
 
 _ANSWER_BYTES = 64 * 1024 * 1024
+_EXPLANATION = 8192
+"""Characters shown of an explanation by Prometheus, which quotes the query."""
 
 
 class PrometheusArchive:
@@ -99,38 +105,38 @@ class PrometheusArchive:
 
     def _evaluate(self, expression: str, time_ms: int) -> list[QueryResult]:
         fields = urlencode({"query": expression, "time": f"{time_ms / 1000:.3f}"}).encode()
+        headers = {"Content-Type": "application/x-www-form-urlencoded", **self._headers}
+        request = Request("POST", self._endpoint, headers, fields)
         try:
-            request = Request(self._endpoint, fields, self._headers, method="POST")  # noqa: S310 - checked
-            with call_directly(request, timeout_seconds=_TIMEOUT_SECONDS) as response:
-                text = response.read(_ANSWER_BYTES + 1)
-            if len(text) > _ANSWER_BYTES:
-                raise TooManySamples
-            return msgspec.json.decode(text, type=QueryResponse[QueryResult]).data.result
-        except HTTPError as error:
-            raise self._failure(error) from None
+            response = send(request, Deadline(_QUERY_SECONDS), max_bytes=_ANSWER_BYTES)
+            if not response.is_success:
+                raise self._failure(response)
+            return msgspec.json.decode(response.body, type=QueryResponse[QueryResult]).data.result
+        except ResponseTooLarge:
+            raise TooManySamples from None
         except OSError as error:
             raise unreachable(error, self._url, "Prometheus") from None
-        except (HTTPException, ValueError, RecursionError):  # RecursionError: JSON that is nested too deeply
+        except (UnusableResponse, ValueError, RecursionError):  # RecursionError: JSON nested too deeply
             raise self._unexpected() from None
 
-    def _failure(self, error: HTTPError) -> Exception:
-        if error.code in (401, 403):
+    def _failure(self, response: Response) -> Exception:
+        if response.status in (401, 403):
             detail = (
                 "Prometheus refused the token in KVS_PROMETHEUS_TOKEN"
                 if self._headers
                 else "Prometheus requires a token, and KVS_PROMETHEUS_TOKEN is not set"
             )
             return CommandFailed(
-                Exit.NOT_AUTHORIZED, "not_authorized", detail, status=error.code, url=self._url
+                Exit.NOT_AUTHORIZED, "not_authorized", detail, status=response.status, url=self._url
             )
         try:
-            refusal = msgspec.json.decode(error.read(_ANSWER_BYTES), type=QueryError)
-        except (HTTPException, OSError, ValueError, RecursionError):
-            return self._unexpected(status=error.code)
+            refusal = msgspec.json.decode(response.body, type=QueryError)
+        except (ValueError, RecursionError):
+            return self._unexpected(status=response.status)
         if refusal.type == "timeout" or "too many samples" in refusal.error:
             return TooManySamples(refusal.error)
         exit_code = Exit.INVALID if refusal.type == "bad_data" else Exit.GENERAL
-        return CommandFailed(exit_code, "query_failed", refusal.error, status=error.code)
+        return CommandFailed(exit_code, "query_failed", refusal.error[:_EXPLANATION], status=response.status)
 
     def _unexpected(self, **more: object) -> CommandFailed:
         detail = "the server at this URL is not Prometheus: check the URL"

@@ -26,6 +26,7 @@ from gateway.domain.rules import (
     SessionSeconds,
     TableCount,
     TableName,
+    VariablePrefix,
 )
 
 Host = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:%_-]{1,255}\Z", description="a host name or IP address")]
@@ -263,13 +264,7 @@ class DirectorySettings(Section, frozen=True):
 
 
 class RuntimeSettings(Section, frozen=True):
-    variable_prefix: Annotated[
-        str,
-        Meta(
-            pattern=r"^[A-Z][A-Z0-9_]{0,31}\Z",
-            description="capital letters, digits and underscores, starting with a letter, at most 32",
-        ),
-    ] = "SERVICE"
+    variable_prefix: VariablePrefix = "SERVICE"
 
 
 class DeclaredTable(Section, frozen=True):

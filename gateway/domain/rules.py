@@ -65,6 +65,16 @@ Region = Annotated[
     Meta(pattern=r"^[a-z0-9-]{1,64}\Z", description="lower-case letters, digits and hyphens, at most 64"),
 ]
 
+VariablePrefix = Annotated[
+    str,
+    Meta(
+        pattern=r"^(?!.*_KVS_TOKEN(_|\Z))[A-Z][A-Z0-9_]{0,31}\Z",
+        description="capital letters, digits and underscores, starting with a letter, at most 32, "
+        "without _KVS_TOKEN",
+    ),
+]
+"""Prefix of the variables of an app. `A_KVS_TOKEN_B` would make the token of table B_KVS_URL a URL."""
+
 CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 """The limit of a window, for an app environment or for a table."""
 

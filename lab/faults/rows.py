@@ -218,6 +218,10 @@ ROWS = (
         "tests/replica/test_start.py",
         "tests/cli/test_processes.py",
     ),
+    _row(
+        "no answer makes a command print a variable, run on, use up memory or end in a traceback",
+        "tests/cli/test_printed_variables.py",
+    ),
     _row("the wall clock jumps and passes midnight under load", "lab/faults/test_clock_jumps.py"),
     _row("a million requests leak no memory, file or task", "lab/faults/test_memory.py"),
     _row(
