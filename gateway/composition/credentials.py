@@ -7,8 +7,9 @@ from gateway.composition.shared import Shared
 from gateway.config.settings import CredentialsListener, Settings, SignatureSettings
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
+from gateway.credentialsplane.budgets import Budgets
 from gateway.credentialsplane.container import Container
-from gateway.credentialsplane.handler import AddressRateLimiter, CredentialsHandler
+from gateway.credentialsplane.handler import CredentialsHandler
 from gateway.credentialsplane.web_identity import WebIdentity
 from gateway.credentialsplane.workloads import Exchange, Workloads
 from gateway.http.service import Service
@@ -35,7 +36,7 @@ class CredentialsPlane:
                 b"/": WebIdentity(self._exchange, shared.edge),
                 b"/v1/credentials/container": Container(self._exchange),
             },
-            AddressRateLimiter(listener.requests_per_minute_per_address, clock),
+            Budgets(listener.requests_per_minute_per_address, clock),
         )
         self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.begun.is_set)
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)

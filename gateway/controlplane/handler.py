@@ -123,7 +123,7 @@ class ControlHandler:
         if audit.is_change:
             fields = {**action, **audit.details, "outcome": audit.outcome, **actor}
             audit_log.info("change", extra={"fields": fields})
-        if audit.outcome == "refused" and audit.answer.status < 500 and self._refusals.admits():
+        if audit.is_refused_to_caller and self._refusals.admits():
             log.warning("a control request was refused", extra={"fields": {**action, **actor}})
 
     async def _authenticate(self, headers: Headers) -> Identity:
@@ -154,6 +154,12 @@ class _ControlAudit(AuditContext):
         self.details = {"environment": None}
         self.is_change = False
         self.answer = refuse(ShuttingDown())
+
+    @property
+    def is_refused_to_caller(self) -> bool:
+        """Returns whether the caller may be the cause, for example by a token under an unknown key (503)."""
+        is_anonymous = self.action == AUTHENTICATE
+        return self.outcome == "refused" and (self.answer.status < 500 or is_anonymous)
 
     def refuse(self, refusal: Refusal) -> None:
         """Records a refusal. Its outcome is `unknown` if the change may have been made nevertheless."""

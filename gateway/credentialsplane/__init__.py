@@ -1,6 +1,7 @@
 """The credentials listener: workloads prove their identity and get session credentials.
 
-handler       chooses the form; rate limit per address, counts and audit events
+handler       chooses the form; counts and audit events
+budgets       limits what an address may use: exchanges of a workload, and refused signatures
 web_identity  the form of STS: `AssumeRoleWithWebIdentity`
 parameters    parses the parameters of that form
 sts           renders the XML of STS

@@ -2,15 +2,14 @@
 
 import msgspec
 
+from gateway.credentialsplane.budgets import Attempt
 from gateway.credentialsplane.errors import InvalidIdentity
-from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.sts import instant
 from gateway.credentialsplane.workloads import Exchange
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.call import Headers
 from gateway.domain.errors import Refusal
 from gateway.http.messages import Request
-from gateway.observability.logs import AuditContext
 
 _SCHEME = b"bearer "
 
@@ -24,11 +23,12 @@ class Container:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
-    async def answer(self, request: Request, audit: AuditContext) -> Answer:
+    async def answer(self, request: Request, attempt: Attempt) -> Answer:
         """Returns the credentials as JSON. Raises WorkloadRefusal."""
-        workload = await self._exchange.workloads.find(token_in(request.headers))
-        issued = self._exchange.issue(note_workload(audit, workload), self._exchange.lifetime_seconds(None))
-        audit.note(access_key_id=issued.access_key_id)
+        token = token_in(request.headers)
+        workload = attempt.identify(await self._exchange.workloads.find(token, attempt.before_signature))
+        issued = self._exchange.issue(workload, self._exchange.lifetime_seconds(None))
+        attempt.audit.note(access_key_id=issued.access_key_id)
         body = {
             "AccessKeyId": issued.access_key_id,
             "SecretAccessKey": issued.secret_access_key,

@@ -28,14 +28,19 @@ class NoSuchWorkload(
     message="Not authorized to perform sts:AssumeRoleWithWebIdentity",
 ): ...
 class IssuerUnavailable(
-    WorkloadRefusal, status=503, code="issuer_unavailable", sts_code="IDPCommunicationError",
-    retry_after_seconds=1, message="The signing keys of the identity token's issuer cannot be fetched now.",
-): ...
+    WorkloadRefusal, status=503, code="issuer_unavailable", sts_code="IDPCommunicationError", sts_status=503,
+    message="The signing key of the identity token cannot be fetched from its issuer now.",
+):
+    """STS answers 400, which botocore repeats in one of its modes only; every SDK repeats a 503."""
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__()
+        self.retry_after_seconds = retry_after_seconds
 
 class TooManyExchanges(
     WorkloadRefusal, status=429, code="rate_limited", sts_code="Throttling", message="Rate exceeded",
 ):
-    """`retry_after_seconds` is the time to the end of the window."""
+    """A budget of the caller is used up. `retry_after_seconds` is the time until it is renewed."""
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__()

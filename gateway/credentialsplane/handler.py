@@ -1,18 +1,13 @@
-"""Handles requests of the credentials listener: two forms, a limit per address, counts and audit events."""
+"""Handles requests of the credentials listener: two forms, counts and audit events."""
 
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
-from backends.clock import Clock
-from gateway.credentialsplane.errors import TooManyExchanges
-from gateway.credentialsplane.workloads import Workload
+from gateway.credentialsplane.budgets import Attempt, Budgets
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import InternalError, MethodNotAllowed, NotFound, Refusal, ShuttingDown
-from gateway.domain.rules import WINDOW_MS
-from gateway.domain.windows import WindowedCounts
-from gateway.http.admission import client_of
 from gateway.http.messages import Request, Response
 from gateway.observability.logs import (
     REFUSAL_LINES_PER_SECOND,
@@ -29,8 +24,6 @@ OTHER = "other"
 
 ISSUED = "issued"
 
-_MAX_ADDRESSES = 10_000
-
 
 class Form(Protocol):
     """One way to ask for credentials."""
@@ -38,7 +31,7 @@ class Form(Protocol):
     name: str
     method: str
 
-    async def answer(self, request: Request, audit: AuditContext) -> Answer:
+    async def answer(self, request: Request, attempt: Attempt) -> Answer:
         """Returns the credentials. Raises Refusal."""
         ...
 
@@ -47,35 +40,12 @@ class Form(Protocol):
         ...
 
 
-def note_workload(audit: AuditContext, workload: Workload) -> Workload:
-    """Records the workload as the actor, and returns it."""
-    audit.identify(workload.subject, workload.issuer)
-    audit.note(environment=str(workload.environment), role=workload.role)
-    return workload
-
-
-class AddressRateLimiter:
-    """Admits `limit` requests per client address and minute. A window opens at the first request."""
-
-    def __init__(self, limit: int, clock: Clock) -> None:
-        self._limit = limit
-        self._counts = WindowedCounts(clock.monotonic_ms, window_ms=WINDOW_MS, max_keys=_MAX_ADDRESSES)
-
-    def admit(self, peer: str) -> int | None:
-        """Counts a request. Returns None if it is admitted, else the seconds until the window closes."""
-        address = client_of(peer)
-        if self._counts.count(address) >= self._limit:
-            return -(-self._counts.closes_in_ms(address) // 1000)
-        self._counts.add(address)
-        return None
-
-
 class CredentialsHandler:
     """Serves the forms at their paths. `counted` counts requests by form and outcome."""
 
-    def __init__(self, forms: dict[bytes, Form], limiter: AddressRateLimiter) -> None:
+    def __init__(self, forms: dict[bytes, Form], budgets: Budgets) -> None:
         self._forms = forms
-        self._limiter = limiter
+        self._budgets = budgets
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, first_counts(list(forms.values())))
 
@@ -98,15 +68,16 @@ class CredentialsHandler:
         return Response(answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, form: Form | None, audit: AuditContext) -> Answer:
-        # The limit of the address comes first, so in a flood no body is read and no signature verified.
-        retry_after_seconds = self._limiter.admit(request.peer)
-        if retry_after_seconds is not None:
-            raise TooManyExchanges(retry_after_seconds)
         if form is None:
             raise NotFound
         if request.method != form.method:
             raise MethodNotAllowed(request.method, form.method)
-        return await form.answer(request, audit)
+        attempt = Attempt(self._budgets, request.peer, audit)
+        try:
+            return await form.answer(request, attempt)
+        except Refusal:
+            attempt.refuse()
+            raise
 
     def _account(self, request: Request, audit: AuditContext) -> None:
         """Counts the request and logs it: all issued credentials, and a few refusals per second."""

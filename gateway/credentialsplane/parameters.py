@@ -9,6 +9,8 @@ from msgspec import Struct
 from gateway.credentialsplane.errors import InvalidParameter, UnknownAction
 
 _MOST_PARAMETERS = 64
+_MOST_ESCAPES = 1_000
+"""Percent-encoded bytes. 20,000 take 2.4 ms to decode, 20 times as long as a signature takes to verify."""
 _ACTION = ("AssumeRoleWithWebIdentity", "2011-06-15")
 _SESSION_NAME = re.compile(r"[A-Za-z0-9_+=,.@-]{2,64}")
 _SECONDS = re.compile(r"[0-9]{1,9}")
@@ -49,6 +51,8 @@ def parse_parameters(query: bytes, body: bytes) -> AssumeRole:
 
 def _decode(query: bytes, body: bytes) -> dict[str, str]:
     sent: dict[str, str] = {}
+    if query.count(b"%") + body.count(b"%") > _MOST_ESCAPES:
+        raise InvalidParameter("form", f"It must have at most {_MOST_ESCAPES} percent-encoded bytes")
     for part in (query, body):
         try:
             pairs = parse_qsl(

@@ -2,8 +2,8 @@
 
 from gateway.config.settings import EdgeSettings
 from gateway.credentialsplane import sts
+from gateway.credentialsplane.budgets import Attempt
 from gateway.credentialsplane.errors import NoSuchWorkload, WorkloadRefusal
-from gateway.credentialsplane.handler import note_workload
 from gateway.credentialsplane.parameters import parse_parameters
 from gateway.credentialsplane.workloads import Exchange
 from gateway.domain.answers import Answer, refuse
@@ -11,7 +11,6 @@ from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request
-from gateway.observability.logs import AuditContext
 
 _CONTENT_TYPE = "text/xml"
 
@@ -27,16 +26,18 @@ class WebIdentity:
         self._body_seconds = settings.body_seconds
         self.bodies = BodySlots(settings.max_in_flight)
 
-    async def answer(self, request: Request, audit: AuditContext) -> Answer:
+    async def answer(self, request: Request, attempt: Attempt) -> Answer:
         """Returns the credentials as XML. Raises Refusal, also if the role is not that of the workload."""
         body = await read_body(request, CONTROL_BODY_BYTES, self._body_seconds, self.bodies)
         wanted = parse_parameters(request.target.partition(b"?")[2], body)
         ttl_seconds = self._exchange.lifetime_seconds(wanted.duration_seconds)
-        workload = note_workload(audit, await self._exchange.workloads.find_by_jwt(wanted.token))
+        workload = attempt.identify(
+            await self._exchange.workloads.find_by_jwt(wanted.token, attempt.before_signature)
+        )
         if wanted.role != workload.role:
             raise NoSuchWorkload
         issued = self._exchange.issue(workload, ttl_seconds)
-        audit.note(access_key_id=issued.access_key_id, session_name=wanted.session_name)
+        attempt.audit.note(access_key_id=issued.access_key_id, session_name=wanted.session_name)
         return _answer(200, sts.assumed(workload, wanted.session_name, issued, request.id), request)
 
     def refuse(self, refusal: Refusal, request: Request) -> Answer:

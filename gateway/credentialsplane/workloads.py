@@ -1,6 +1,6 @@
 """Resolves a token (configured, or a JWT of a known issuer) to a workload, and issues its credentials."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -69,17 +69,17 @@ class Workloads:
         """Keys of all issuers."""
         return self._web_tokens.keys
 
-    async def find(self, token: bytes) -> Workload:
+    async def find(self, token: bytes, before_signature: Callable[[], None]) -> Workload:
         """Returns the workload of a configured token or a JWT. Raises WorkloadRefusal."""
         workload = self._by_token.get(sha256(token).digest())
-        return await self.find_by_jwt(token) if workload is None else workload
+        return await self.find_by_jwt(token, before_signature) if workload is None else workload
 
-    async def find_by_jwt(self, token: bytes) -> Workload:
+    async def find_by_jwt(self, token: bytes, before_signature: Callable[[], None]) -> Workload:
         """Returns the workload of a JWT. Raises WorkloadRefusal."""
         try:
-            subject = await self._web_tokens.verify(token)
-        except KeysUnavailable:
-            raise IssuerUnavailable from None
+            subject = await self._web_tokens.verify(token, before_signature)
+        except KeysUnavailable as refusal:
+            raise IssuerUnavailable(refusal.retry_after_seconds or 1) from None
         if subject is None:
             raise ExpiredIdentity if self._has_expired(token) else InvalidIdentity
         if subject.workload is None:

@@ -27,6 +27,9 @@ WAIT_SECONDS = 2.0
 _PAUSE_MS = 10_000
 """Least interval between two fetches from an issuer, so that unknown key ids cannot flood it."""
 
+MOST_WAITING = 100
+"""Requests that wait for one fetch. More would let a slow issuer take all requests in flight."""
+
 _FRESH_MS = 300_000
 """Age at which keys are fetched again, so that a withdrawn key stops working."""
 
@@ -34,7 +37,11 @@ _FRESH_MS = 300_000
 class KeysUnavailable(
     Unavailable, code="auth_unavailable", detail="the signing keys of the token's issuer cannot be fetched"
 ):
-    """No keys are known of the issuer that signed a token."""
+    """The key that signed a token is unknown, and the token may be good nevertheless."""
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__()
+        self.retry_after_seconds = retry_after_seconds
 
 
 class FetchFailed(Exception):
@@ -57,6 +64,9 @@ class IssuerKeys:
         self._body: bytes | None = None
         self._began_ms: int | None = None
         self._is_current = False
+        self._is_missing_keys = False
+        """A token had an unknown key since the last fetch began."""
+        self._waiting = 0
         self._fetching: asyncio.Task[None] | None = None
 
     @property
@@ -67,22 +77,27 @@ class IssuerKeys:
     async def find(self, key_id: str | None, algorithm: str) -> "AllowedPublicKeys | None":
         """Returns the key with this id for this algorithm; without an id, the only key of the algorithm.
 
-        Waits for a fetch if one is due. Raises KeysUnavailable if the key is unknown and the last fetch
-        failed: the token may be good, so the caller gets 503 rather than 401.
+        An unknown key id gives None only if a fetch that began during this call does not show it. An earlier
+        fetch proves nothing, because the issuer may have published the key since: then this raises
+        KeysUnavailable, and the caller may repeat. So no stranger's key id makes a good token invalid.
         """
         key = self._known(key_id, algorithm)
-        if key is None:
-            fetching = self._begin(_PAUSE_MS)
-            if fetching is not None:
-                await asyncio.wait([fetching], timeout=WAIT_SECONDS)
+        if key is not None or self._rules_out(key_id, algorithm):
+            return key
+        is_running = self._fetching is not None
+        fetching = self._begin(_PAUSE_MS)
+        if fetching is not None and self._waiting < MOST_WAITING:
+            await self._wait_for(fetching)
             key = self._known(key_id, algorithm)
-            if key is None and not self._is_current:
-                raise KeysUnavailable
-        return key
+            if key is not None or (self._is_current and not is_running):
+                return key
+        self._is_missing_keys = True
+        raise KeysUnavailable(self._retry_after_seconds())
 
     async def refresh(self) -> None:
-        """Fetches the keys if they are stale or the last fetch failed."""
-        fetching = self._begin(_FRESH_MS if self._is_current else _PAUSE_MS)
+        """Fetches the keys if they are stale, the last fetch failed, or a token had an unknown key."""
+        is_complete = self._is_current and not self._is_missing_keys
+        fetching = self._begin(_FRESH_MS if is_complete else _PAUSE_MS)
         if fetching is not None:
             await asyncio.wait([fetching])
 
@@ -98,6 +113,25 @@ class IssuerKeys:
         fitting = [key for (_, fits), key in self.keys.items() if fits == algorithm]
         return fitting[0] if len(fitting) == 1 else None
 
+    def _rules_out(self, key_id: str | None, algorithm: str) -> bool:
+        """Returns whether the key has another algorithm, or several keys fit a token without a key id."""
+        if key_id is None:
+            return any(fits == algorithm for _, fits in self.keys)
+        return any(known == key_id for known, _ in self.keys)
+
+    async def _wait_for(self, fetching: "asyncio.Task[None]") -> None:
+        self._waiting += 1
+        try:
+            await asyncio.wait([fetching], timeout=WAIT_SECONDS)
+        finally:
+            self._waiting -= 1
+
+    def _retry_after_seconds(self) -> int:
+        """Returns the time until the next fetch may begin; a second if one is running."""
+        if self._fetching is not None or self._began_ms is None:
+            return 1
+        return max(1, -(-(self._began_ms + _PAUSE_MS - self._clock.monotonic_ms()) // 1000))
+
     def _begin(self, pause_ms: int) -> asyncio.Task[None] | None:
         """Returns the running fetch, or starts one if the last began at least `pause_ms` ago.
 
@@ -111,7 +145,7 @@ class IssuerKeys:
         return self._fetching
 
     async def _run(self) -> None:
-        self._is_current = False
+        self._is_current = self._is_missing_keys = False
         try:
             body = await self._fetch(self.source)
             if body != self._body:

@@ -65,6 +65,10 @@ class _Verified(Struct, Generic[Subject], frozen=True):
     keys: KeySet
 
 
+def _admit() -> None:
+    """Lets every signature be verified."""
+
+
 class WebTokens(Generic[Subject]):
     """Verifies tokens and maps their claims to a subject by `subject_of`. At most 10,000 results are cached.
 
@@ -85,17 +89,22 @@ class WebTokens(Generic[Subject]):
         """Keys of all issuers."""
         return [issuer.keys for issuer in self._issuers.values()]
 
-    async def verify(self, token: bytes) -> Subject | None:
-        """Returns the subject of a valid token, else None. Raises KeysUnavailable."""
+    async def verify(self, token: bytes, before_signature: Callable[[], None] = _admit) -> Subject | None:
+        """Returns the subject of a valid token, else None. Raises KeysUnavailable.
+
+        `before_signature` is called if a signature must be verified, and raises a refusal to prevent it.
+        """
         if not self._issuers or len(token) > LONGEST_TOKEN or not _FORM.fullmatch(token):
             return None
         digest = sha256(token).digest()
         known = self._cache.get(digest)
         if known is not None and known.issuer.keys.keys is known.keys:
             return known.subject if self._now_seconds() < known.expires_at_seconds else None
-        return await self._verify(token, digest)
+        return await self._verify(token, digest, before_signature)
 
-    async def _verify(self, token: bytes, digest: bytes) -> Subject | None:
+    async def _verify(
+        self, token: bytes, digest: bytes, before_signature: Callable[[], None]
+    ) -> Subject | None:
         parts = _parts(token)
         if parts is None:
             return None
@@ -106,6 +115,7 @@ class WebTokens(Generic[Subject]):
         key = await issuer.keys.find(header.kid, header.alg)
         if key is None:
             return None
+        before_signature()
         keys = issuer.keys.keys
         from gateway.identity.jose import verified_claims  # noqa: PLC0415 - see there
 

@@ -193,6 +193,16 @@ ROWS = (
         "tests/fuzz",
     ),
     _row("a flood of wrong signatures", "lab/faults/test_signature_flood.py"),
+    _row(
+        "refused neighbours behind one address, in any number: valid tokens get their credentials",
+        "tests/credentialsplane/test_budgets.py",
+    ),
+    _row(
+        "an issuer rotates, is slow or away while strangers invent key ids: no valid token is a final 401",
+        "tests/identity/test_any_rotation.py",
+        "tests/identity/test_issuers.py",
+        "tests/credentialsplane/test_botocore.py",
+    ),
     _row("response times reveal nothing about a secret", "lab/timing"),
     _row("replicas replaced under load, 20 times in a row", "tests/system/drain/test_rolling_restart.py"),
     _row(

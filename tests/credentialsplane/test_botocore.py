@@ -2,11 +2,16 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from botocore import UNSIGNED
+from botocore.config import Config
 from botocore.session import Session
 
-from tests.credentialsplane.workloads import CONTAINER, TOKEN, vouch, vouched
+from tests.credentialsplane.workloads import CONTAINER, SUBJECT, TOKEN, assume, vouch, vouched
+from tests.identity.issuer import PRIVATE, jwks, shown
 from tests.support.clock import FakeClock
 from tests.support.config import ROLE
 from tests.support.gateway import Gateway, run_gateway
@@ -58,6 +63,36 @@ async def test_botocore_puts_gets_and_refreshes_credentials(pod: Gateway):
     second = await _signer(credentials)
     assert second.access_key_id != first.access_key_id
     assert (await pod.get("k", signer=second)).json["value"] == 1
+
+
+@pytest.mark.parametrize("mode", ["legacy", "standard"])
+async def test_botocore_repeats_a_request_whose_key_is_not_known_yet(tmp_path, monkeypatch, mode):
+    now = FakeClock(int(time.time()) * 1000)
+    async with run_gateway(vouched(tmp_path), clock=now) as gateway:
+        assert (await assume(gateway, vouch(clock=now))).status == 200
+        (tmp_path / "keys.json").write_bytes(jwks(shown(PRIVATE["ES256"], "new")))
+        sent = vouch(clock=now, headers={"kid": "new"}, exp=now.wall_ms() // 1000 + 7200)
+        paused = []
+
+        def pause(seconds: float) -> None:
+            paused.append(seconds)
+            now.advance(10_000)
+
+        monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=pause))
+        answer = await asyncio.to_thread(_assume_by_botocore, gateway.replica.urls["credentials"], sent, mode)
+        assert len(paused) == 1
+        assert answer["SubjectFromWebIdentityToken"] == SUBJECT
+
+
+def _assume_by_botocore(url: str, sent: str, mode: str) -> dict[str, Any]:
+    config = Config(retries={"mode": mode}, signature_version=UNSIGNED)
+    sts = Session().create_client("sts", "eu-central-1", endpoint_url=url, config=config)
+    try:
+        return sts.assume_role_with_web_identity(
+            RoleArn=ROLE, RoleSessionName="session-1", WebIdentityToken=sent
+        )
+    finally:
+        sts.close()
 
 
 async def _signer(credentials) -> Signer:

@@ -1,11 +1,9 @@
-"""The credentials listener: paths, rate limit per address, counts and log lines."""
+"""The credentials listener: paths, counts and log lines."""
 
 import pytest
 
-from gateway.credentialsplane.handler import AddressRateLimiter
-from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured, fetch
+from tests.credentialsplane.workloads import CONTAINER, TOKEN, fetch
 from tests.support.config import CONTROL_TOKEN
-from tests.support.gateway import run_gateway
 
 
 async def test_the_listener_is_off_by_default(gateway):
@@ -32,45 +30,6 @@ async def test_nothing_else_is_served(fetching, path):
 async def test_another_method_is_refused(fetching, method, path, allowed):
     reply = await fetching.fetch(method, path)
     assert (reply.status, reply.headers["Allow"]) == (405, allowed)
-
-
-async def test_all_requests_of_an_address_are_limited_per_minute():
-    async with run_gateway(configured(requests_per_minute_per_address=3)) as gateway:
-        answers = [await fetch(gateway, token) for token in (TOKEN, "wrong", TOKEN, TOKEN)]
-        assert [answer.status for answer in answers] == [200, 401, 200, 429]
-        assert answers[-1].headers["Retry-After"] == "60"
-        gateway.clock.advance(59_999)
-        assert (await fetch(gateway)).headers["Retry-After"] == "1"
-        gateway.clock.advance(1)
-        assert (await fetch(gateway)).status == 200
-
-
-@pytest.mark.parametrize("field", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "True-Client-IP"])
-async def test_forwarding_headers_do_not_change_the_limited_address(field):
-    async with run_gateway(configured(requests_per_minute_per_address=2)) as gateway:
-        sent = [
-            await gateway.fetch(
-                "GET", CONTAINER, headers={"Authorization": TOKEN, field: f"192.0.2.{number}"}
-            )
-            for number in range(3)
-        ]
-        assert [answer.status for answer in sent] == [200, 200, 429]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "share"),
-    [
-        ("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::ffff:192.0.2.1", "192.0.2.1", True),
-        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
-        ("fe80::1%eth0", "fe80::2%eth1", True),
-    ],
-)
-def test_the_limit_applies_to_an_ipv4_address_or_an_ipv6_64_network(clock, first, second, share):
-    limiter = AddressRateLimiter(1, clock)
-    assert limiter.admit(first) is None
-    assert (limiter.admit(second) is not None) is share
 
 
 async def test_requests_are_counted_by_outcome(fetching):

@@ -20,7 +20,7 @@ from tests.credentialsplane.workloads import (
     vouch,
     vouched,
 )
-from tests.identity.issuer import AUDIENCE, ISSUER, claims
+from tests.identity.issuer import AUDIENCE, ISSUER, PRIVATE, claims, jwks, shown
 from tests.support.clock import FakeClock
 from tests.support.config import ROLE
 from tests.support.gateway import run_gateway
@@ -125,9 +125,25 @@ async def test_an_issuer_that_is_down_is_not_reported_as_an_invalid_token(tmp_pa
     changes["workloads"][0]["jwks"] = "https://127.0.0.1:1/keys"
     async with run_gateway(changes) as gateway:
         reply = await assume(gateway, vouch())
-        assert (reply.status, found(reply, "Code")) == (400, ["IDPCommunicationError"])
+        assert (reply.status, found(reply, "Type", "Code")) == (503, ["Receiver", "IDPCommunicationError"])
+        assert 1 <= int(reply.headers["Retry-After"]) <= 10
         assert (await fetch(gateway, vouch())).status == 503
         assert (await fetch(gateway)).status == 200
+
+
+async def test_a_stranger_does_not_make_the_token_of_a_new_key_invalid(tmp_path):
+    changes = vouched(tmp_path)
+    async with run_gateway(changes) as gateway:
+        assert (await assume(gateway, vouch())).status == 200
+        gateway.clock.advance(10_000)
+        reply = await assume(gateway, vouch(headers={"kid": "stranger"}))
+        assert found(reply, "Code") == ["InvalidIdentityToken"]
+        (tmp_path / "keys.json").write_bytes(jwks(shown(PRIVATE["ES256"], "new")))
+        sent = vouch(headers={"kid": "new"})
+        for reply in (await assume(gateway, sent), await fetch(gateway, sent)):
+            assert (reply.status, reply.headers["Retry-After"]) == (503, "10")
+        gateway.clock.advance(10_000)
+        assert (await assume(gateway, sent)).status == 200
 
 
 async def test_a_repeated_parameter_is_refused(trusting):
@@ -135,14 +151,16 @@ async def test_a_repeated_parameter_is_refused(trusting):
     assert found(reply, "Code") == ["ValidationError"]
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"&" * 60_000, b"a=1&" * 1000, b"%ff=%ff", b"{}"])
+@pytest.mark.parametrize(
+    "content", [b"\xff", b"&" * 60_000, b"a=1&" * 1000, b"%ff=%ff", b"a=" + b"%41" * 1001, b"{}"]
+)
 async def test_a_malformed_form_is_refused(trusting, content):
     reply = await trusting.fetch("POST", "/", content)
     assert reply.status == 400
     assert found(reply, "Code")[0] in ("ValidationError", "InvalidAction")
 
 
-async def test_the_rate_of_an_address_is_refused_as_throttling(tmp_path):
+async def test_the_rate_of_a_workload_is_refused_as_throttling(tmp_path):
     async with run_gateway(vouched(tmp_path, requests_per_minute_per_address=1)) as gateway:
         assert (await assume(gateway, vouch())).status == 200
         reply = await assume(gateway, vouch())

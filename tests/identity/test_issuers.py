@@ -6,11 +6,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway.identity import issuer_keys
-from gateway.identity.issuer_keys import IssuerKeys, KeysUnavailable
+from gateway.identity.issuer_keys import MOST_WAITING, IssuerKeys, KeysUnavailable
 from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
 from gateway.replica.background import fetch_keys
-from tests.identity.issuer import ALL, ISSUER, jwks, shown, token
+from tests.identity.issuer import ALL, ISSUER, PRIVATE, jwks, shown, token
 from tests.support.wire import until
 
 NEW = rsa.generate_private_key(65537, 2048)
@@ -26,7 +26,8 @@ async def test_an_unknown_key_id_causes_a_fetch_but_not_within_10_seconds_of_the
     assert await keys.find("RS256", "RS256")
     issuer.body = jwks(shown(NEW, "new"))
     clock.advance(9_999)
-    assert await keys.find("new", "RS256") is None
+    with pytest.raises(KeysUnavailable):
+        await keys.find("new", "RS256")
     clock.advance(1)
     assert await keys.find("new", "RS256")
     assert issuer.asked == 2
@@ -36,12 +37,63 @@ async def test_many_unknown_key_ids_cause_one_fetch_in_10_seconds_and_use_no_mem
     assert await keys.find("RS256", "RS256")
     before = len(keys.keys)
     for number in range(100_000):
-        assert await keys.find(f"unknown-{number}", "RS256") is None
+        with pytest.raises(KeysUnavailable):
+            await keys.find(f"unknown-{number}", "RS256")
     assert (issuer.asked, len(keys.keys)) == (1, before)
     clock.advance(10_000)
+    assert await keys.find("unknown", "RS256") is None
     for number in range(100):
-        assert await keys.find(f"unknown-{number}", "RS256") is None
+        with pytest.raises(KeysUnavailable):
+            await keys.find(f"unknown-{number}", "RS256")
     assert issuer.asked == 2
+
+
+async def test_a_new_key_is_unavailable_after_a_strangers_key_id_until_keys_are_fetched_again(
+    tokens, keys, issuer, clock
+):
+    assert await keys.find("stranger", "RS256") is None
+    issuer.body = jwks(shown(PRIVATE["RS256"], "new"))
+    sent = token(clock, headers={"kid": "new"})
+    for passed_ms, wait_seconds in ((0, 10), (4_001, 6), (5_998, 1)):
+        clock.advance(passed_ms)
+        with pytest.raises(KeysUnavailable) as refused:
+            await tokens.verify(sent)
+        assert refused.value.retry_after_seconds == wait_seconds
+    clock.advance(1)
+    assert await tokens.verify(sent)
+
+
+async def test_a_fetch_that_began_before_a_token_arrived_does_not_make_it_invalid(keys, issuer):
+    sent = [asyncio.create_task(keys.find(key_id, "RS256")) for key_id in ("stranger", "new")]
+    assert await sent[0] is None
+    with pytest.raises(KeysUnavailable):
+        await sent[1]
+
+
+async def test_a_key_that_was_missing_is_fetched_without_another_request(keys, issuer, clock):
+    assert await keys.find("stranger", "RS256") is None
+    issuer.body = jwks(shown(NEW, "new"))
+    with pytest.raises(KeysUnavailable):
+        await keys.find("new", "RS256")
+    await keys.refresh()
+    assert issuer.asked == 1
+    clock.advance(10_000)
+    await keys.refresh()
+    assert keys.keys.keys() == {("new", "RS256")}
+    clock.advance(10_000)
+    await keys.refresh()
+    assert issuer.asked == 2
+
+
+@pytest.mark.virtual_time
+async def test_a_slow_issuer_holds_up_a_bounded_number_of_requests(keys, issuer):
+    issuer.misbehave = "silent"
+    sent = [asyncio.create_task(keys.find("stranger", "RS256")) for _ in range(MOST_WAITING + 50)]
+    await until(lambda: sum(each.done() for each in sent) == 50)
+    for each in sent:
+        with pytest.raises(KeysUnavailable) as refused:
+            await each
+        assert refused.value.retry_after_seconds == 1
 
 
 @pytest.mark.parametrize("misbehave", ["silent", "drips", "100 MB", "hangs up"])
@@ -120,6 +172,9 @@ async def test_a_key_that_the_issuer_withdrew_ends_its_tokens_within_5_minutes(t
     assert await tokens.verify(sent)
     clock.advance(1)
     await keys.refresh()
+    with pytest.raises(KeysUnavailable):
+        await tokens.verify(sent)
+    clock.advance(10_000)
     assert await tokens.verify(sent) is None
 
 
