@@ -20,6 +20,7 @@ from gateway.composition.ops import OpsPlane
 from gateway.composition.shared import Certificates, open_shared
 from gateway.config.settings import Settings
 from gateway.directory.parts import DirectoryParts
+from gateway.http.turns import Turns
 from gateway.replica.background import directory_chores, dropping_idle_rows, fetching_keys, health_checks
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Reload
@@ -38,6 +39,7 @@ class App(Struct, frozen=True):
     stores: Stores
     reload: Reload
     drain: Drain
+    turns: Turns
 
 
 async def build_app(
@@ -76,4 +78,6 @@ async def build_app(
         ],
         resources=resources,
     )
-    return App(replica, data, control, ops, directory.parts, shared.stores, reload, shared.drain)
+    return App(
+        replica, data, control, ops, directory.parts, shared.stores, reload, shared.drain, shared.turns
+    )

@@ -38,7 +38,12 @@ class CredentialsPlane:
             },
             Budgets(listener.requests_per_minute_per_address, clock),
         )
-        self.service = Service(self.handler.handle, shared.edge, clock, is_draining=shared.drain.begun.is_set)
+        self.service = Service(
+            shared.turns.lane().paced(self.handler.handle),
+            shared.edge,
+            clock,
+            is_draining=shared.drain.begun.is_set,
+        )
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)
 
     def prepare(self, settings: Settings) -> Prepared:

@@ -1,11 +1,13 @@
 """Composes the ops plane."""
 
 from gateway.composition.shared import Shared
+from gateway.http.messages import Handler, Request, Response
 from gateway.http.service import Service
+from gateway.http.turns import Turns
 from gateway.observability import catalogue
 from gateway.observability.usage import Usage
 from gateway.opsplane.exposition import Exposition
-from gateway.opsplane.handler import OpsHandler
+from gateway.opsplane.handler import PROBES, OpsHandler
 from gateway.opsplane.health import Health
 
 
@@ -16,7 +18,7 @@ class OpsPlane:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.begun.is_set)
         self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
-        self.service = Service(self.handler.handle, shared.edge, shared.clock)
+        self.service = Service(in_two_lanes(self.handler, shared.turns), shared.edge, shared.clock)
         metrics.watch(catalogue.DRAINING, drain.begun.is_set)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
         metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)
@@ -29,3 +31,14 @@ class OpsPlane:
     def describe_health(self) -> dict[str, object]:
         """Describes the state of the replica and its dependencies, and how far their clocks are ahead."""
         return {**self.health.describe(), "clock_skew_seconds": self.health.clock_leads()}
+
+
+def in_two_lanes(handler: OpsHandler, turns: Turns) -> Handler:
+    """Paces a handler. Probes have a lane of their own that refuses none: scrapers restart no replica."""
+    probes = turns.lane(max_requests=None).paced(handler.handle)
+    others = turns.lane().paced(handler.handle)
+
+    async def handle(request: Request) -> Response:
+        return await (probes if request.path in PROBES else others)(request)
+
+    return handle

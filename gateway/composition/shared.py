@@ -5,6 +5,7 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings, ListenSettings, Settings
+from gateway.http.turns import Turns
 from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
 from gateway.observability.metrics import ServiceMetrics
@@ -31,6 +32,7 @@ class Shared(Struct, frozen=True):
     stores: Stores
     drain: Drain
     issuers: Issuers
+    turns: Turns
 
 
 async def open_shared(
@@ -49,7 +51,9 @@ async def open_shared(
     issuers = Issuers(fetch_keys, clock)
     metrics.watch_labelled(catalogue.ISSUER_KEYS_AGE, issuers.ages_seconds)
     metrics.watch_all(catalogue.ISSUER_FETCHES, issuers.fetches)
-    shared = Shared(settings, within_limits(settings.edge), clock, metrics, traces, stores, drain, issuers)
+    turns = Turns(clock.monotonic_ms, is_busy=lambda: bool(drain.calls))
+    edge = within_limits(settings.edge)
+    shared = Shared(settings, edge, clock, metrics, traces, stores, drain, issuers, turns)
     return shared, [*stores.backends, *optional, issuers]
 
 

@@ -1,5 +1,8 @@
 """Apps and their tables over HTTP. Paths and fields are contract."""
 
+from functools import partial
+
+from gateway.controlplane.encoding import encode_list
 from gateway.controlplane.fields import checked, checked_name
 from gateway.controlplane.routing import (
     MAX_AUDIT_CHARACTERS,
@@ -117,7 +120,8 @@ class TableRoutes:
 
     async def list(self, call: ControlCall) -> CallResult:
         app = await self._directory.find(call.environment)
-        return CallResult(200, [self._runtime.describe_table(app, table) for table in app.tables])
+        described = partial(self._runtime.describe_table, app)
+        return CallResult(200, await encode_list(app.tables, described))
 
     async def create(self, call: ControlCall) -> CallResult:
         environment = call.environment

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode
 from msgspec import Struct
 
 from gateway.controlplane.cursors import CursorCipher
+from gateway.controlplane.encoding import encode_list
 from gateway.controlplane.errors import InvalidField
 from gateway.controlplane.fields import checked, path_name, unknown_parameter
 from gateway.controlplane.routing import (
@@ -51,7 +52,7 @@ class ListRoutes:
         part = await self._pages.organizations(
             page.after, page.limit + 1, lambda org: call.caller.may("read", org)
         )
-        return page.done(part, lambda org: {"id": org, "name": org}, cursor_of=str)
+        return await page.done(part, lambda org: {"id": org, "name": org}, cursor_of=str)
 
     async def apps(self, call: ControlCall) -> CallResult:
         org = path_name(call.parts[0], field="org")
@@ -59,7 +60,7 @@ class ListRoutes:
         part = await self._pages.apps(
             org, page.after, page.limit + 1, lambda app: call.caller.may("read", org, app)
         )
-        return page.done(part, self._runtime.describe_app, cursor_of=_cursor_of)
+        return await page.done(part, self._runtime.describe_app, cursor_of=_cursor_of)
 
     def _parse(self, query: str, path: str, default_limit: int, rule: Any) -> "_Page":
         """Returns the requested page. Raises InvalidField."""
@@ -85,7 +86,7 @@ class _Page(Struct, frozen=True):
     limit: int
     cursors: CursorCipher
 
-    def done(
+    async def done(
         self,
         part: Listing[Listed],
         describe: Callable[[Listed], dict[str, Any]],
@@ -103,7 +104,7 @@ class _Page(Struct, frozen=True):
             following = cursor_of(shown[-1])
         elif part.reached is not None:
             following = self.cursors.encrypt(self.path, part.reached)
-        return CallResult(200, [describe(each) for each in shown], fields=self._link(following))
+        return CallResult(200, await encode_list(shown, describe), fields=self._link(following))
 
     def _link(self, following: str | None) -> tuple[tuple[str, str], ...]:
         if following is None:

@@ -45,7 +45,6 @@ class Runtime(Struct, frozen=True):
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:
         """Describes a table with its effective limit, without its token."""
-        limit = self._limit_of(app)
         return {
             "id": table.id,
             "org_id": app.environment.org,
@@ -56,11 +55,16 @@ class Runtime(Struct, frozen=True):
             "kvs_url": self.public_url,
             "env_var_name": self.token_variable(table.name),
             "token_last_four": table.token_last_four,
-            "minute_limit": limit if table.minute_limit is None else min(limit, table.minute_limit),
+            "minute_limit": self.limit_of_table(app, table),
             "disabled_at": None,
             "created_at": iso_instant(table.created_at_ms),
             "updated_at": iso_instant(table.updated_at_ms),
         }
+
+    def limit_of_table(self, app: AppRecord, table: TableRecord) -> int:
+        """Returns the effective limit of a table."""
+        limit = self._limit_of(app)
+        return limit if table.minute_limit is None else min(limit, table.minute_limit)
 
     def _limit_of(self, app: AppRecord) -> int:
         return app.requests_per_minute or self.default_limit

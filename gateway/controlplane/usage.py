@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from backends.clock import Clock
 from gateway.config.settings import ConsoleSettings
+from gateway.controlplane.encoding import encode_list
 from gateway.controlplane.errors import InvalidField, NoUsage, UsageUnavailable
 from gateway.controlplane.fields import checked_name
 from gateway.controlplane.routing import Action, CallResult, ControlCall, Routes
@@ -94,18 +95,24 @@ class UsageRoutes:
             now_seconds,
             with_refusals=question.with_refusals,
         )
-        answer = msgspec.json.encode(self._describe(question, app, figures, span, now_seconds))
+        answer = msgspec.json.encode(await self._describe(question, app, figures, span, now_seconds))
         self._answers[question] = answer
         return answer
 
-    def _describe(
+    async def _describe(
         self, question: _Question, app: AppRecord, figures: Figures, span: Range, now_seconds: int
     ) -> dict[str, Any]:
-        names = [table.name for table in app.tables]
-        shown = names if question.table is None else [question.table]
-        limits = {
-            table.name: self._runtime.describe_table(app, table)["minute_limit"] for table in app.tables
-        }
+        limits = {table.name: self._runtime.limit_of_table(app, table) for table in app.tables}
+        names = limits if question.table is None else limits.keys() & {question.table}
+
+        def describe_table(name: str) -> dict[str, Any]:
+            return {
+                **_totals(name, figures),
+                "minute_limit": limits[name],
+                "used_per_minute": round(figures.per_minute.get(name, 0.0), 1),
+                "series": [(round(time), round(value, 1)) for time, value in figures.series.get(name, [])],
+            }
+
         return {
             "range": question.range,
             "from": iso_instant((now_seconds - span.seconds) * 1000),
@@ -113,19 +120,10 @@ class UsageRoutes:
             "step_seconds": span.step_seconds,
             "requests_per_minute": self._runtime.describe_app(app)["requests_per_minute"],
             "used_per_minute": round(sum(figures.per_minute.values()), 1),
-            "tables": [
-                {
-                    **_totals(name, figures),
-                    "minute_limit": limits[name],
-                    "used_per_minute": round(figures.per_minute.get(name, 0.0), 1),
-                    "series": [
-                        (round(time), round(value, 1)) for time, value in figures.series.get(name, [])
-                    ],
-                }
-                for name in shown
-                if name in limits
-            ],
-            "deleted_tables": [_totals(name, figures) for name in sorted(figures.tables - limits.keys())],
+            "tables": await encode_list(names, describe_table),
+            "deleted_tables": await encode_list(
+                sorted(figures.tables - limits.keys()), lambda name: _totals(name, figures)
+            ),
             "refusals": figures.refusals and {code: round(n) for code, n in sorted(figures.refusals.items())},
         }
 

@@ -4,6 +4,7 @@ Every document is decoded by `CorruptRecords.decode`, so no corrupt record goes 
 reads the noted records again and drops those that have become readable or are gone.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Collection
@@ -26,6 +27,9 @@ _MAX_NAMES = 1000
 _TABLE_ID = re.compile(rb"tbl_[0-9a-f]{32}(?![0-9a-f])")
 _SCANNED_PER_ROUND = 200
 """App records checked per round, whatever the size of the region: 100,000 take 8 hours (D135)."""
+
+_SCANNED_PER_STEP = 10
+"""App records checked before other tasks run: one of 1,000 tables takes 0.2 ms."""
 
 log = logging.getLogger("kvs.directory")
 
@@ -73,9 +77,11 @@ class CorruptRecords:
     async def scan(self) -> None:
         """Checks the next few app records and the noted names. Raises BackendError."""
         page = await self._records.page(APPS, after=self._scanned_until, limit=_SCANNED_PER_ROUND)
-        for name, record in page:
+        for number, (name, record) in enumerate(page, 1):
             with suppress(CorruptRecord):
                 self.decode(name, record, AppRecord)
+            if number % _SCANNED_PER_STEP == 0:
+                await asyncio.sleep(0)
         self._scanned_until = page[-1][0] if len(page) == _SCANNED_PER_ROUND else ""
         for name in list(self._names):
             found = await self._records.read(name)

@@ -15,6 +15,8 @@ from gateway.opsplane.health import Health, Status
 
 BeginScrape = Callable[[str, "asyncio.Task[None]"], Callable[[], None] | None]
 
+PROBES = (b"/livez", b"/readyz")
+
 _VARY = ("Vary", "Accept-Encoding")
 _USAGE_PATHS = (b"/metrics", b"/metrics/usage")
 
