@@ -5,8 +5,9 @@
  * pool size and idle timeout can be set only for the whole process (D204).
  */
 
-import { Pool } from "undici";
+import { buildConnector, Pool } from "undici";
 import { timerMs } from "./deadline.js";
+import { skipInformational } from "./informational.js";
 
 /**
  * @typedef {object} Response
@@ -44,10 +45,15 @@ export class Connections {
   constructor({ url, connections, attemptSeconds, answerBytes }) {
     this.#attemptMs = timerMs(attemptSeconds);
     this.#answerBytes = answerBytes;
+    const connect = buildConnector({ timeout: this.#attemptMs });
     this.#pool = new Pool(url.origin, {
       connections,
       pipelining: 1,
-      connect: { timeout: this.#attemptMs },
+      connect: (options, callback) =>
+        connect(options, (...[error, socket]) => {
+          if (error) callback(error, null);
+          else callback(null, skipInformational(socket));
+        }),
       keepAliveTimeout: IDLE_SECONDS * 1000,
       keepAliveMaxTimeout: IDLE_SECONDS * 1000,
       // One timer per exchange covers head and body.
@@ -66,7 +72,11 @@ export class Connections {
   post(request, resolve, reject) {
     const exchange = new Exchange(resolve, reject, this.#attemptMs, this.#answerBytes);
     const { path, body, fields: headers } = request;
-    this.#pool.dispatch({ method: "POST", path, body, headers }, exchange);
+    // Sockets are read between this turn of the event loop and the next: what arrived on an idle connection while the
+    // program computed ends that connection before the request is written, and is not its answer.
+    setImmediate(() => {
+      if (!exchange.isOver) this.#pool.dispatch({ method: "POST", path, body, headers }, exchange);
+    });
     return () => exchange.cancel();
   }
 
@@ -104,6 +114,10 @@ class Exchange {
     this.#timer = setTimeout(() => this.#fail(new TimedOut()), attemptMs);
   }
 
+  get isOver() {
+    return this.#isOver;
+  }
+
   cancel() {
     this.#end();
     this.#controller?.abort(new Error("cancelled"));
@@ -116,7 +130,7 @@ class Exchange {
   }
 
   /**
-   * Called for each response; the last one counts, as the earlier ones are informational.
+   * Called for the head of the response; informational ones do not come here.
    * @param {Controller} _ @param {number} status @param {Response["fields"]} fields
    */
   onResponseStart(_, status, fields) {

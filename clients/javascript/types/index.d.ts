@@ -11,7 +11,7 @@
  * signals          one listener for all calls that share a signal
  * slots            a semaphore for attempts
  * signing          Signature V4
- * connections      the pool: one POST at a time on each connection
+ * connections      the pool: one POST at a time on each connection; informational: answers before the final one
  * answers          converts a response to a result or an error
  * json             JSON as bytes
  * flights          single flight

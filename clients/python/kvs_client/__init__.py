@@ -10,7 +10,8 @@
 
 table            base class of both clients
 client           the synchronous client; transport has its attempts, pool its connections
-aio              the asynchronous client; async_transport has its attempts
+aio              the asynchronous client; async_transport has its attempts, async_pool its connections
+async_connection one connection of the asynchronous client; heads has the heads of answers
 retries          retries of a call, and the pauses before them
 answers          a response as a result or an error; encoding has the bodies
 errors           the errors of calls

@@ -16,7 +16,7 @@ _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP response, read up to the bound; `fields` ignores the case of names."""
+    """An HTTP response, read up to the bound; `fields` have names in lower case."""
 
     status: int
     fields: Mapping[str, str]

@@ -2,20 +2,15 @@
 
 import asyncio
 
-import aiohttp
-from yarl import URL
-
 from kvs_client import forks
 from kvs_client.answers import Answer, error_of
+from kvs_client.async_pool import AsyncPool
 from kvs_client.configuration import Configuration
 from kvs_client.credentials import CredentialSource
-from kvs_client.errors import KvsError, Unavailable
+from kvs_client.errors import KvsError, Unavailable, closed
 from kvs_client.options import Options, positive
 from kvs_client.retries import RateLimitGate, RetrySchedule
 from kvs_client.signing import Credentials, Signer
-
-_KEPT_SECONDS = 60
-"""Less than the 75 s after which the gateway closes an idle connection."""
 
 
 class AsyncTransport:
@@ -26,12 +21,7 @@ class AsyncTransport:
         self._source = source
         self._signer = Signer(configuration)
         self._token = configuration.token
-        base = configuration.base
-        address = f"{base.scheme}://{base.netloc.lower()}{base.path}"
-        self._urls = {
-            operation: URL(f"{address}/v1/{operation}", encoded=True)
-            for operation in ("put", "get", "delete")
-        }
+        self._base = configuration.base
         self._gate = RateLimitGate()
         self._is_closed = False
         self._open()
@@ -39,11 +29,11 @@ class AsyncTransport:
 
     def renew(self) -> None:
         """Replaces the connections and the semaphore, which belong to the process that forked this one."""
-        forks.keep_alive((self._session, self._slots))
+        forks.keep_alive((self._pool, self._slots))
         self._open()
 
     def _open(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._pool = AsyncPool(self._base)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(self._options.connections)
 
@@ -51,6 +41,8 @@ class AsyncTransport:
         """Returns the body of an answer of 200; otherwise raises the error of the last attempt."""
         seconds = self._options.deadline_seconds if deadline_seconds is None else deadline_seconds
         positive("deadline_seconds", seconds)
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
         clock = self._claimed_loop().time
         schedule = RetrySchedule(self._options, self._gate, clock() + seconds)
         while True:
@@ -69,8 +61,7 @@ class AsyncTransport:
 
     async def close(self) -> None:
         self._is_closed = True
-        if self._session is not None:
-            await self._session.close()
+        await self._pool.close()
 
     async def _fetched(self, schedule: RetrySchedule) -> Credentials:
         future = asyncio.wrap_future(self._source.fetch())
@@ -100,12 +91,14 @@ class AsyncTransport:
     async def _attempt(
         self, operation: str, body: bytes, credentials: Credentials, schedule: RetrySchedule
     ) -> bytes | KvsError:
+        if self._is_closed:
+            raise closed()
         clock = asyncio.get_running_loop().time
         ends = schedule.attempt_deadline(clock())
         try:
             async with asyncio.timeout_at(ends):
                 answer = await self._exchange(operation, body, credentials)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             reason = type(error).__name__
         except asyncio.CancelledError as cancelled:  # its stack would show secrets
             raise cancelled.with_traceback(None)  # noqa: B904 - it is the same
@@ -117,10 +110,10 @@ class AsyncTransport:
 
     async def _exchange(self, operation: str, body: bytes, credentials: Credentials) -> Answer:
         fields = self._signer.fields(operation, body, credentials)
-        async with self._opened().post(
-            self._urls[operation], data=body, headers=fields, allow_redirects=False
-        ) as response:
-            return await _read(response, self._options.answer_bytes)
+        lines = [f"POST {self._base.path}/v1/{operation} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
+        return await self._pool.exchange(head.encode() + body, self._options.answer_bytes)
 
     def _claimed_loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
@@ -129,37 +122,3 @@ class AsyncTransport:
         if self._loop is not loop:
             raise RuntimeError("this client belongs to another event loop: make one in each")
         return loop
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._is_closed:
-            raise RuntimeError("the client is closed")
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(),
-                auto_decompress=False,
-                trust_env=False,
-            )
-        return self._session
-
-
-async def _read(response: aiohttp.ClientResponse, bound: int) -> Answer:
-    """Reads at most `bound` bytes; a connection that has more to deliver is not reused."""
-    declared = response.content_length
-    body = b""
-    is_whole = declared is None or declared <= bound
-    if is_whole and declared is not None:
-        body = await response.read()
-    elif is_whole:
-        parts = []
-        async for part in response.content.iter_any():
-            parts.append(part)
-            bound -= len(part)
-            if bound < 0:
-                is_whole = False
-                break
-        body = b"".join(parts)
-    if not is_whole:
-        response.close()
-    return Answer(response.status, response.headers, body, is_whole)

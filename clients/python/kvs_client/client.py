@@ -45,7 +45,7 @@ class Client(Table):
 
     def delete(self, key: str, *, deadline_seconds: float | None = None) -> None:
         """Deletes the entry, if there is one."""
-        body = encoding.key_body(self._prefix + key)
+        body = encoding.key_body(self._whole(key))
         encoding.demand_done("deleted", self._transport.call("delete", body, deadline_seconds))
 
     def get_or_set(
@@ -70,7 +70,7 @@ class Client(Table):
             self.put(key, value, ttl_seconds, deadline_seconds=deadline_seconds)
             return value
 
-        return self._flights.run(self._prefix + key, get_or_make)
+        return self._flights.run(self._whole(key), get_or_make)
 
     def close(self) -> None:
         """Closes the connections, also those of clients that share them."""
@@ -83,8 +83,8 @@ class Client(Table):
         self.close()
 
     def _get(self, key: str, deadline_seconds: float | None) -> bytes:
-        return self._transport.call("get", encoding.key_body(self._prefix + key), deadline_seconds)
+        return self._transport.call("get", encoding.key_body(self._whole(key)), deadline_seconds)
 
     def _put(self, key: str, value: bytes, ttl_seconds: int | None, deadline_seconds: float | None) -> None:
-        body = encoding.put_body(self._prefix + key, value, ttl_seconds)
+        body = encoding.put_body(self._whole(key), value, ttl_seconds)
         encoding.demand_done("ok", self._transport.call("put", body, deadline_seconds))

@@ -4,13 +4,12 @@ import datetime as dt
 import json
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined] # not in the stubs
 from typing import Any, NoReturn
 
 from kvs_client.errors import InvalidAnswer, InvalidRequest
 
-_MANY_DIGITS = 4000
+_TOO_LONG = "value: an integer of more than 4,300 digits; get_raw returns it"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
 
@@ -35,16 +34,17 @@ def _ignore(_: str) -> None:
     """Ignores the value of a number: only its form is checked."""
 
 
-def _integer(digits: str) -> int:
-    """Converts digits of any length: `int` accepts at most 4,300."""
-    return int(digits) if len(digits) < _MANY_DIGITS else int(Decimal(digits))
-
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ESCAPING = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
-_PATIENT = json.JSONDecoder(parse_constant=_refuse, parse_int=_integer)
 _CHECKER = json.JSONDecoder(parse_constant=_refuse, parse_int=_ignore, parse_float=_ignore)
+
+
+def prefixed(prefix: str, key: object) -> str:
+    """Returns the key with its prefix, if it is a string."""
+    if isinstance(key, str):
+        return prefix + key
+    raise InvalidRequest("invalid_key", f"key: expected a str, not {type(key).__name__}")
 
 
 def key_body(key: str) -> bytes:
@@ -56,7 +56,7 @@ def put_body(key: str, value: bytes, ttl_seconds: int | None) -> bytes:
     """Returns the body of a put; `value` is one JSON value."""
     if ttl_seconds is None:
         return b'{"key":%b,"value":%b}' % (_key(key), value)
-    return b'{"key":%b,"value":%b,"ttlSeconds":%b}' % (_key(key), value, json.dumps(ttl_seconds).encode())
+    return b'{"key":%b,"value":%b,"ttlSeconds":%b}' % (_key(key), value, _ttl(ttl_seconds))
 
 
 def encoded(value: Any) -> bytes:
@@ -90,23 +90,21 @@ def checked(value: bytes) -> bytes:
 
 
 def decoded(body: bytes) -> dict[str, Any]:
-    """Decodes an answer, which is an object."""
+    """Decodes an answer, which is an object.
+
+    An integer of more digits than Python converts is refused: the time of a conversion grows with their
+    square, to 29 s for 1,000,000 digits, in which an event loop stands still.
+    """
+    answer, failure = None, malformed()
     try:
-        answer = _decoded(body.decode())
-    except (ValueError, RecursionError):
-        answer = None
+        answer = _DECODER.decode(body.decode())
+    except (json.JSONDecodeError, UnicodeDecodeError, _NotJson, RecursionError):
+        pass
+    except ValueError:
+        failure = InvalidAnswer("undecodable_value", _TOO_LONG, status=200)
     if not isinstance(answer, dict):
-        raise malformed()
+        raise failure
     return answer
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # an integer that is too long for `int`
-        return _PATIENT.decode(text)
 
 
 def entry(answer: dict[str, Any]) -> Entry | None:
@@ -151,8 +149,16 @@ def _members(text: str) -> dict[str, bytes]:
 def raw_entry(body: bytes) -> Entry | None:
     """Returns the entry of the answer to a get, with its value as the stored bytes, or None."""
     members = raw_members(body)
-    answer = {name: value if name == "value" else json.loads(value) for name, value in members.items()}
-    return entry(answer)
+    answer: dict[str, Any] = {name: _small(value) for name, value in members.items() if name != "value"}
+    return entry(answer | {name: value for name, value in members.items() if name == "value"})
+
+
+def _small(value: bytes) -> Any:
+    """Decodes a field of the gateway; it sends none that Python cannot decode."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return NotImplemented
 
 
 def demand_done(name: str, body: bytes) -> None:
@@ -164,6 +170,14 @@ def demand_done(name: str, body: bytes) -> None:
 def malformed() -> InvalidAnswer:
     """Returns the error for an answer of 200 that does not have the form of its operation."""
     return InvalidAnswer("malformed_answer", status=200)
+
+
+def _ttl(seconds: object) -> bytes:
+    try:
+        return _ENCODER.encode(seconds).encode()
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise InvalidRequest("invalid_ttl", "ttl_seconds: expected a whole number of seconds")
 
 
 def _key(key: str) -> bytes:

@@ -112,6 +112,11 @@ class InvalidAnswer(KvsError):
     """The answer did not come from the gateway, or was changed on its way."""
 
 
+def closed() -> Unavailable:
+    """Returns the error of a call in progress when its client was closed."""
+    return Unavailable("no_answer", "the client is closed")
+
+
 def kind_of(status: int) -> type[KvsError]:
     """Returns the type of error for an answer with this status."""
     if status in (401, 403):

@@ -6,6 +6,7 @@ from typing import Self
 
 from kvs_client.configuration import Configuration, read_environment, refuse_browsers
 from kvs_client.credentials import CredentialSource, Find
+from kvs_client.encoding import prefixed
 from kvs_client.options import Options
 
 
@@ -43,6 +44,9 @@ class Table(ABC):
         other = copy.copy(self)
         other._prefix = self._prefix + prefix  # noqa: SLF001 - same class
         return other
+
+    def _whole(self, key: str) -> str:
+        return prefixed(self._prefix, key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._configuration.url!r}, {self._configuration.region!r})"

@@ -13,7 +13,7 @@ from kvs_client import forks
 from kvs_client.answers import Answer, error_of
 from kvs_client.configuration import Configuration
 from kvs_client.credentials import CredentialSource
-from kvs_client.errors import KvsError, Unavailable
+from kvs_client.errors import KvsError, Unavailable, closed
 from kvs_client.options import Options, positive
 from kvs_client.pool import open_pool
 from kvs_client.retries import RateLimitGate, RetrySchedule
@@ -49,6 +49,8 @@ class Transport:
         """Returns the body of an answer of 200; otherwise raises the error of the last attempt."""
         seconds = self._options.deadline_seconds if deadline_seconds is None else deadline_seconds
         positive("deadline_seconds", seconds)
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
         schedule = RetrySchedule(self._options, self._gate, time.monotonic() + seconds)
         while True:
             credentials = self._credentials(schedule)
@@ -91,7 +93,7 @@ class Transport:
         self, operation: str, body: bytes, credentials: Credentials, schedule: RetrySchedule
     ) -> bytes | KvsError:
         if self._is_closed:
-            raise RuntimeError("the client is closed")
+            raise closed()
         now = time.monotonic()
         left = schedule.attempt_deadline(now) - now
         try:

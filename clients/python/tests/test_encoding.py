@@ -9,6 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kvs_client import InvalidAnswer, InvalidRequest, encoding
 
+
+def repr_of_type(value):
+    return type(value).__name__
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -88,7 +93,45 @@ def test_expiry_is_an_instant_in_utc():
     assert found.expires_at == dt.datetime(2026, 11, 20, 0, 0, 0, 123_000, dt.UTC)
 
 
-def test_integer_of_ten_thousand_digits_is_decoded():
-    digits = "7" * 10_000
-    answer = encoding.decoded(b'{"found":true,"value":[-%b],"expiresAt":null}' % digits.encode())
-    assert encoding.entry(answer).value == [-(10**10_000 - 1) // 9 * 7]
+@pytest.mark.parametrize("value", ["%b", "[-%b]", '{"a":[%b]}'])
+def test_integer_of_more_digits_than_python_converts_is_an_error_that_names_get_raw(value):
+    whole = value.encode() % (b"7" * 10_000)
+    body = b'{"found":true,"value":%b,"expiresAt":null}' % whole
+    with pytest.raises(InvalidAnswer) as caught:
+        encoding.decoded(body)
+    assert caught.value.code == "undecodable_value"
+    assert "get_raw" in caught.value.detail
+    assert "777" not in str(caught.value)
+    assert encoding.raw_entry(body).value == whole
+
+
+def test_integer_of_4300_digits_is_decoded():
+    answer = encoding.decoded(b'{"found":true,"value":%b,"expiresAt":null}' % (b"7" * 4300))
+    assert encoding.entry(answer).value == int("7" * 4300)
+
+
+@pytest.mark.parametrize("field", ["found", "expiresAt", "new"])
+def test_long_integer_in_another_field_is_no_bare_error(field):
+    fields = {"found": "true", "value": "1", "expiresAt": "null", field: "7" * 5000}
+    body = ("{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + "}").encode()
+    with pytest.raises(InvalidAnswer):
+        encoding.entry(encoding.decoded(body))
+    if field == "new":
+        assert encoding.raw_entry(body).value == b"1"
+    else:
+        with pytest.raises(InvalidAnswer):
+            encoding.raw_entry(body)
+
+
+@pytest.mark.parametrize("ttl", [10**5000, float("nan"), object(), {1}], ids=repr_of_type)
+def test_ttl_that_json_cannot_carry_is_refused(ttl):
+    with pytest.raises(InvalidRequest) as caught:
+        encoding.put_body("k", b"1", ttl)
+    assert caught.value.code == "invalid_ttl"
+
+
+@pytest.mark.parametrize("key", [None, 5, b"k"])
+def test_key_that_is_no_string_is_refused(key):
+    with pytest.raises(InvalidRequest) as caught:
+        encoding.prefixed("users:", key)
+    assert caught.value.code == "invalid_key"

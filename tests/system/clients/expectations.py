@@ -48,10 +48,20 @@ def check_seen(expected: dict[str, Any], seen: Sequence[Seen]) -> None:
             seen[1].at_seconds - seen[0].at_seconds >= seconds
         ),
         "sent_less_than_bytes": lambda size: all(each.answered_bytes < size for each in seen),
+        "connections": lambda kinds: _connections(seen) == kinds,
         "signed_anew": lambda _: len({each.fields["authorization"] for each in seen}) == len(seen),
     }
     for name, value in expected.items():
         assert checks[name](value), (name, value, seen)
+
+
+def _connections(seen: Sequence[Seen]) -> list[str]:
+    """Names the connection of each request: that of the request before, a new one, or an older one."""
+    numbers = [0, *(each.connection for each in seen)]
+    return [
+        "same" if number == numbers[at] else "older" if number in numbers[:at] else "new"
+        for at, number in enumerate(numbers[1:])
+    ]
 
 
 def _kind(answer: dict[str, Any]) -> str:

@@ -9,7 +9,20 @@ import yaml
 from tests.support.repository import ROOT
 
 FILE = ROOT / "clients" / "scenarios.yaml"
-OPERATIONS = ("put", "put_raw", "get", "get_raw", "delete", "get_or_set", "made")
+OPERATIONS = (
+    "put",
+    "put_raw",
+    "get",
+    "get_raw",
+    "delete",
+    "get_or_set",
+    "made",
+    "server_sends",
+    "server_ends",
+)
+OF_THE_SERVER = ("server_sends", "server_ends")
+"""Steps between the calls of a client, made by the scripted server."""
+OPERATIONS = ("put", "put_raw", "get", "get_raw", "delete", "get_or_set", "made", *OF_THE_SERVER)
 ANY = "*"
 """Matches anything but null in an expectation."""
 
@@ -61,7 +74,9 @@ def _call(entry: dict[str, Any]) -> Call:
     (operation,) = (name for name in entry if name in OPERATIONS)
     expected = {name: value for name, value in entry.items() if name in EXPECTATIONS}
     arguments = {name: _filled(value) for name, value in entry.items() if name not in {operation, *expected}}
-    if operation != "made":
+    if operation in OF_THE_SERVER:
+        arguments["text"] = entry[operation]
+    elif operation != "made":
         arguments["key"] = _filled(entry[operation])
     return Call(operation, arguments, **expected)
 

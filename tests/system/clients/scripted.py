@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
@@ -20,6 +21,7 @@ class Seen:
     fields: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     answered_bytes: int = 0
+    connection: int = 0
 
 
 class ScriptedServer:
@@ -31,6 +33,8 @@ class ScriptedServer:
         self._listener.setblocking(False)
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
+        self._open: dict[socket.socket, int] = {}
+        self._accepted = 0
         self.seen: list[Seen] = []
 
     @property
@@ -55,6 +59,21 @@ class ScriptedServer:
         async with self._changed:
             await self._changed.wait_for(lambda: len(self.seen) >= count)
 
+    async def push(self, data: bytes) -> None:
+        """Sends bytes that nobody asked for on each open connection."""
+        for each in self._still_open():
+            with suppress(ConnectionError):
+                await asyncio.get_running_loop().sock_sendall(each, data)
+
+    def hang_up(self) -> None:
+        """Sends the end of each open connection."""
+        for each in self._still_open():
+            with suppress(OSError):  # the client may have left
+                each.shutdown(socket.SHUT_WR)
+
+    def _still_open(self) -> list[socket.socket]:
+        return [each for each in self._open if each.fileno() >= 0]
+
     def _start(self, work) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -70,14 +89,20 @@ class ScriptedServer:
             except BlockingIOError:
                 continue
             connection.setblocking(False)
+            self._accepted += 1
+            self._open[connection] = self._accepted
             served = self._start(self._serve(connection))
-            served.add_done_callback(partial(_close, connection))  # it may be cancelled before it begins
+            served.add_done_callback(partial(self._close, connection))  # it may be cancelled before it begins
+
+    def _close(self, connection: socket.socket, _: object) -> None:
+        del self._open[connection]
+        connection.close()
 
     async def _serve(self, connection: socket.socket) -> None:
         with connection:
             rest = b""
             while await _arrives(connection, rest):
-                step = await self._note()
+                step = await self._note(self._open[connection])
                 seen = self.seen[-1]
                 if step.reset == "before":
                     return reset(connection)
@@ -92,16 +117,12 @@ class ScriptedServer:
                     return None
         return None
 
-    async def _note(self) -> Step:
+    async def _note(self, connection: int) -> Step:
         async with self._changed:
             step = self._steps[min(len(self.seen), len(self._steps) - 1)]
-            self.seen.append(Seen(time.monotonic()))
+            self.seen.append(Seen(time.monotonic(), connection=connection))
             self._changed.notify_all()
         return step
-
-
-def _close(connection: socket.socket, _: object) -> None:
-    connection.close()
 
 
 async def _arrives(connection: socket.socket, rest: bytes) -> bool:

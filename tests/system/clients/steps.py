@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PIECE = 65_536
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Step:
     body_bytes: int | None = None
     pause_seconds: float = 0
     raw: str | None = None
+    keeps: bool = False
+    informational: int = 0
+    extra: str = ""
     reset: str | None = None
     close: str | None = None
     silent: bool = False
@@ -31,10 +35,19 @@ class Step:
     @property
     def ends(self) -> bool:
         """True if the connection ends after this step."""
-        return self.raw is not None or self.body_bytes is not None or self.close is not None
+        return (
+            (self.raw is not None and not self.keeps) or self.body_bytes is not None or self.close is not None
+        )
 
     def pieces(self) -> Iterator[bytes]:
-        """Yields the bytes to send."""
+        """Yields the bytes to send; bytes that surround the answer are in one packet with it."""
+        if self.informational or self.extra:
+            before = CONTINUE * self.informational
+            yield before + b"".join(self._pieces()) + self.extra.encode("latin-1")
+        else:
+            yield from self._pieces()
+
+    def _pieces(self) -> Iterator[bytes]:
         if self.raw is not None:
             yield self.raw.encode("latin-1")
         elif self.status is not None:

@@ -11,7 +11,7 @@ from tests.system.clients.conftest import STORES, token_of
 from tests.system.clients.driver import Driver
 from tests.system.clients.expectations import check_answers, check_error, check_seen
 from tests.system.clients.languages import LANGUAGES, Language
-from tests.system.clients.scenarios import Call, Scenario, load
+from tests.system.clients.scenarios import OF_THE_SERVER, Call, Scenario, load
 from tests.system.clients.scripted import ScriptedServer
 from tests.system.clients.steps import Step
 
@@ -78,12 +78,22 @@ async def _play(
     else:
         assert "error" not in opened, opened
     for call in scenario.calls:
+        if call.operation in OF_THE_SERVER:
+            await _act(call, server)
+            continue
         check_answers(call, await _make(call, driver, server))
     shown = await driver.do("show")
     assert shown["result"]
     secrets = (token, SECRET, "hidden", "another-secret", "another-token")
     assert [text for text in shown["result"] if any(secret in text for secret in secrets)] == []
     await driver.do("close")
+
+
+async def _act(call: Call, server: ScriptedServer) -> None:
+    if call.operation == "server_sends":
+        await server.push(call.arguments["text"].encode("latin-1"))
+    else:
+        server.hang_up()
 
 
 async def _make(call: Call, driver: Driver, server: ScriptedServer | None) -> list[dict[str, Any]]:
