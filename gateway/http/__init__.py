@@ -1,7 +1,8 @@
 """HTTP on every listener: bytes to requests, responses to bytes. Only this room knows aiohttp.
 
 messages      requests and responses as values, and a response on the wire
-receiving     the receiving side of a connection: bytes to messages, by aiohttp's parser
+receiving     the receiving side of a connection: a queue of messages, and backpressure
+cutting       bytes to messages, by aiohttp's parser: each byte belongs to one
 body          reads bodies that are still on their way, bounded in size, time and number
 connection    one client: requests in, responses out
 sending       the sending side of a connection, and its end

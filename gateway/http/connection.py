@@ -24,8 +24,9 @@ from gateway.domain.errors import (
 )
 from gateway.http import state
 from gateway.http.admission import Deadline
-from gateway.http.messages import Request, Response, encode_refusal, encode_response, is_servable
-from gateway.http.receiving import FramingTooLong, Message, Receiver
+from gateway.http.cutting import Message
+from gateway.http.messages import Request, Response, encode_refusal, encode_response
+from gateway.http.receiving import FramingTooLong, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
 from gateway.http.service import Service
 from gateway.http.state import Event, State, UnknownTransition
@@ -227,7 +228,7 @@ class Connection(asyncio.Protocol):
         ones are parsed meanwhile, or else when its response is written. A response that leaves a part of the
         body unread ends the connection, so such a message is never freed.
         """
-        if message is None or not is_servable(message[0]):
+        if message is None:
             self._write_refusal(BadRequest())
             await self._linger()
             return False

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from random import getrandbits
 
 from aiohttp import StreamReader
-from aiohttp.http import HttpVersion10, HttpVersion11, RawRequestMessage
+from aiohttp.http import HttpVersion11, RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from msgspec import Struct
 
@@ -22,7 +22,6 @@ _WITHOUT_CONTENT = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Statuses without Content-Length: 0 would be the length of the resource (RFC 9110, section 8.6)."""
 
 _REQUEST_ID = b"x-request-id"
-_VERSIONS = (HttpVersion11, HttpVersion10)
 _LARGE_BYTES = 262_144
 BROKEN_BODY = "body: malformed framing, or it ended before its declared length"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
@@ -115,11 +114,6 @@ class Response(Struct, frozen=True, gc=False):
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-def is_servable(head: RawRequestMessage) -> bool:
-    """Tests for HTTP/1.0 or 1.1 with a target; the parser passes `HTTP/2.0` and an empty CONNECT."""
-    return head.version in _VERSIONS and head.path is not None
 
 
 def _new_request_id() -> str:

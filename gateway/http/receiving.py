@@ -1,24 +1,21 @@
 """The receiving side of a connection: bytes to messages, by aiohttp's parser (D125), and backpressure.
 
-The parser is fed whole packets, and one packet may hold several messages. If any part of it is not HTTP, all
-of it is refused.
+The cutter (`gateway.http.cutting`) gives the parser one message at a time; one packet may hold several. If
+any part of it is not HTTP, all of it is refused.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
-from aiohttp import StreamReader
-from aiohttp.http import HttpRequestParser, RawRequestMessage
+from aiohttp.http import HttpRequestParser
 from aiohttp.streams import EMPTY_PAYLOAD
 
+from gateway.http.cutting import Cutter, Message
 from gateway.http.state import DROPPED, ENDED, LAST, OPEN, Input
 
-Message = tuple[RawRequestMessage, StreamReader]
-"""A head and the stream of its body, which may still be on its way."""
-
 MAX_QUEUED = 32
-"""Pipelined messages that are parsed ahead. Then the parser stops, and the transport is paused."""
+"""Pipelined messages that are parsed ahead. Then parsing stops, and the transport is paused."""
 
 MAX_FRAMING_BYTES = 16_384
 """Bytes that may come without completing a head or bringing a body forward. aiohttp bounds each line of a
@@ -28,7 +25,6 @@ MAX_QUEUED_BYTES = 65_536
 """Bytes that are read ahead behind the request being served, and at most one packet more."""
 
 _BODY_BUFFER_BYTES = 65_536
-_HEAD_END = b"\r\n\r\n"
 
 _AHEAD, _BODY = 1, 2
 """Reasons to pause the transport: enough is parsed ahead, and the stream of a body is full."""
@@ -48,22 +44,21 @@ class Receiver:
     `queue` holds the messages that wait; a None there is a piece that is not HTTP. `input` says what may
     still come (`gateway.http.state`).
 
-    A packet is not always parsed whole: at most `MAX_QUEUED` messages ahead, and nothing behind an Upgrade
-    before a message is freed. Once there is room again, `parse_on` is called, to feed no bytes; until then
-    the transport is paused. It is paused for as long as there is a reason (`_paused_for`).
+    A packet is not always parsed whole: at most `MAX_QUEUED` messages ahead. Once there is room again,
+    `parse_on` is called, to feed no bytes; until then the transport is paused. It is paused for as long as
+    there is a reason (`_paused_for`).
 
     aiohttp's streams of bodies take a Receiver for their protocol: they use `connected`, `pause_reading` and
     `resume_reading`.
     """
 
     __slots__ = (
-        "_body",
         "_body_bytes",
         "_count",
+        "_cutter",
         "_framing_bytes",
-        "_kept_back",
+        "_loop",
         "_parse_on",
-        "_parser",
         "_paused_for",
         "_read_ahead_bytes",
         "_transport",
@@ -72,22 +67,14 @@ class Receiver:
     )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, parse_on: Callable[[], None]) -> None:
-        self._parser = HttpRequestParser(
-            cast(Any, self),  # annotated as a class of aiohttp's
-            loop,
-            _BODY_BUFFER_BYTES,
-            payload_exception=BrokenBody,
-            auto_decompress=False,
-            max_msg_queue_size=MAX_QUEUED,
-        )
+        self._loop = loop
         self._parse_on = parse_on
         self._transport: asyncio.Transport | None = None
+        self._cutter = Cutter(self._new_parser)
         self.queue: list[Message | None] = []  # an empty deque takes 700 bytes more
         self.input: Input = OPEN
         self._count = 0
-        self._body: StreamReader = EMPTY_PAYLOAD
         self._body_bytes = self._framing_bytes = self._read_ahead_bytes = 0
-        self._kept_back = b""
         self._paused_for = 0
 
     def open(self, transport: asyncio.Transport) -> None:
@@ -100,53 +87,41 @@ class Receiver:
         Input that the parser refuses is the last, and is queued as a None: the requests before it are
         answered first, then it is refused, in the order in which they came.
 
-        The parser counts the messages that it gave and that were not freed, and holds back the rest of a
-        packet when they are MAX_QUEUED; feeding it no bytes makes it go on. `_count` is the same number. The
-        bounds on bytes are kept here, because the parser has none: `_read_ahead_bytes` for those that come
-        while a message waits or is served, and `_framing_bytes` for those that complete nothing.
+        The bounds on bytes are kept here, because the parser has none: `_read_ahead_bytes` for those that
+        come while a message waits or is served, and `_framing_bytes` for those that complete nothing.
         """
         if self.input is not OPEN and self.input is not LAST:
             return False
-        if self._kept_back:
-            data, self._kept_back = self._kept_back + data, b""
-        is_in_body = not self._body.is_eof()
         try:
-            messages, is_upgraded, rest = self._parser.feed_data(data)
-        except Exception:  # for some targets it is yarl's IndexError
+            messages = self._cutter.cut(data, MAX_QUEUED - self._count)
+        except Exception:
             self._end(DROPPED)
             self.queue.append(None)
             return True
         if self._count:
             self._read_ahead_bytes += len(data)
         if not messages:
-            if data:
+            if data and not self._cutter.is_over:
                 self._bound_framing(len(data))
             self._pause_if_full()
             return False
-        if self.input is LAST:  # only the body of the message before was still of use
-            return False
-        if is_upgraded:  # the parser has stopped behind a protocol that it knows, and gives the rest back
-            self._parser.set_upgraded(False)
-            self._kept_back = rest
-        elif messages[-1][0].upgrade:
-            self._stop_behind_upgrade(messages, b"" if is_in_body else data)
+        if self._cutter.is_last:
+            self.input = max(self.input, LAST)
         self.queue.extend(messages)
         self._count += len(messages)
-        self._body = messages[-1][1]
-        self._body_bytes, self._framing_bytes = self._body.total_bytes, 0
-        self._pause_if_full()
+        self._framing_bytes = 0
+        self._body_bytes = 0 if self._cutter.body is EMPTY_PAYLOAD else -1  # -1: its first bytes are progress
+        if self._count > 1 or self._cutter.rest:
+            self._pause_if_full()
         return True
 
     def free(self) -> None:
-        """Makes room: a message was taken. Its body must have ended, else the parser miscounts.
+        """Makes room: a message was taken.
 
         Reading resumes at half of MAX_QUEUED, so that a long pipeline does not pause and resume at each
         message.
         """
         self._count -= 1
-        self._parser.message_consumed()
-        if self._body.is_eof():
-            self._body = EMPTY_PAYLOAD  # an idle connection keeps nothing
         if self._count <= 1:
             self._read_ahead_bytes = 0
         if (
@@ -191,7 +166,7 @@ class Receiver:
 
     def _pause_if_full(self) -> None:
         is_ahead = self._count > 1 and self._read_ahead_bytes > MAX_QUEUED_BYTES
-        if (is_ahead or self._count >= MAX_QUEUED or self._kept_back) and self._transport is not None:
+        if (is_ahead or self._count >= MAX_QUEUED or self._cutter.is_waiting) and self._transport is not None:
             self._paused_for |= _AHEAD
             self._transport.pause_reading()
 
@@ -201,25 +176,15 @@ class Receiver:
 
     def _end(self, end: Input) -> None:
         self.input = max(self.input, end)
-        if not self._body.is_eof():  # its reader learns that no more of it will come
-            self._body.set_exception(BrokenBody())
-            self._body.feed_eof()
-
-    def _stop_behind_upgrade(self, messages: Sequence[Message], packet: bytes) -> None:
-        """Keeps back the bytes behind the last message, which asks for an Upgrade that aiohttp does not know.
-
-        The connection stays with HTTP (RFC 9110, section 7.8), but aiohttp drops the bytes that follow such a
-        message in its packet. If the end of the message is not known for certain, no other message is taken.
-        """
-        end = _end_of(messages, packet)
-        if end is None:
-            self.input = max(self.input, LAST)
-        else:
-            self._kept_back = packet[end:]
+        body = self._cutter.body
+        self._cutter.stop()
+        if not body.is_eof():  # its reader learns that no more of it will come
+            body.set_exception(BrokenBody())
+            body.feed_eof()
 
     def _bound_framing(self, size: int) -> None:
-        if self._body.total_bytes != self._body_bytes:
-            self._body_bytes = self._body.total_bytes
+        if self._cutter.body.total_bytes != self._body_bytes:
+            self._body_bytes = self._cutter.body.total_bytes
             self._framing_bytes = 0
             return
         self._framing_bytes += size
@@ -227,21 +192,13 @@ class Receiver:
             self._end(DROPPED)
             raise FramingTooLong
 
-
-def _end_of(messages: Sequence[Message], packet: bytes) -> int | None:
-    """Returns the offset in the packet at which its last message ends; None if it cannot be known.
-
-    The parser does not say where a message ended, so it is computed from the packet. That is sound if each
-    head ends with the next empty line, and if each body is framed by its length and whole: then the size of
-    the body is the distance to the next head. The first head may have begun in the packet before. It ends
-    with the first empty line all the same, unless a part of that line came before, as it may have if this
-    packet begins with CR or LF. The length of a chunked body on the wire is not known.
-    """
-    if packet[:1] in (b"", b"\r", b"\n"):
-        return None
-    end = 0
-    for head, body in messages:
-        if head.chunked or not body.is_eof():
-            return None
-        end = packet.find(_HEAD_END, end) + len(_HEAD_END) + body.total_bytes
-    return end
+    def _new_parser(self) -> HttpRequestParser:
+        """Returns a parser that stops behind each message, because none is reported as consumed."""
+        return HttpRequestParser(
+            cast(Any, self),  # annotated as a class of aiohttp's
+            self._loop,
+            _BODY_BUFFER_BYTES,
+            payload_exception=BrokenBody,
+            auto_decompress=False,
+            max_msg_queue_size=1,
+        )

@@ -58,15 +58,29 @@ async def test_a_request_after_the_answer_to_an_upgrade_is_answered(gateway, pro
     assert await statuses(gateway, asking, last) == [200, 200]
 
 
-@pytest.mark.parametrize("size", [1, 5])
-async def test_a_connection_ends_with_its_response_if_the_end_of_an_upgrading_request_is_unknown(
-    gateway, size
-):
-    """Its body came in a packet of its own, or in chunks: aiohttp has dropped what followed."""
-    asking, last = upgrading(gateway, "foo"), signed_call(gateway, "get", BODY)
-    assert await statuses(gateway, asking[:-size], asking[-size:] + last) == [200]
-    in_chunks = upgrading(gateway, "foo", in_chunks=True)
-    assert await statuses(gateway, in_chunks + last) == [200]
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("size", [1, 5, 12, 200])
+async def test_a_request_behind_an_upgrade_in_two_packets_is_answered(gateway, protocol, size):
+    asking, last = upgrading(gateway, protocol), signed_call(gateway, "get", BODY)
+    assert await statuses(gateway, asking[:-size], asking[-size:] + last) == [200, 200]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_a_request_behind_an_upgrade_in_chunks_is_answered(gateway, protocol):
+    asking, last = upgrading(gateway, protocol, in_chunks=True), signed_call(gateway, "get", BODY)
+    assert await statuses(gateway, asking + last) == [200, 200]
+
+
+@pytest.mark.parametrize("empty_lines", [0, 1, 2, 3])
+async def test_a_call_hidden_in_the_head_of_another_is_not_carried_out(gateway, empty_lines):
+    """Its request line is the value of a field. It has the fields behind that, and the body, of the other."""
+    await gateway.put("k", 1)
+    plain = signed_call(gateway, "get", BODY, extra=())
+    top = b"POST /v1/get HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: foo\r\nX-Hidden: "
+    body = BODY.ljust(len(top))
+    asking = top + signed_call(gateway, "delete", body)
+    assert await statuses(gateway, plain + b"\r\n" * empty_lines + asking) == [200, 403]
+    assert (await gateway.get("k")).json["found"] is True
 
 
 async def test_garbage_behind_an_upgrade_is_refused_after_the_response(gateway):

@@ -23,7 +23,7 @@ import yaml
 from gateway.app import App, build_app
 from gateway.config.loading import parse
 from gateway.domain.answers import Answer
-from gateway.http.messages import Handler, Request, is_servable
+from gateway.http.messages import Handler, Request
 from gateway.http.receiving import Receiver
 from gateway.http.service import Service
 from gateway.observability.logs import JsonFormatter
@@ -106,7 +106,7 @@ async def _answer(raw: bytes, handler: Handler) -> Answer | None:
     receiver = Receiver(loop, lambda: None)
     receiver.feed(raw)
     message = receiver.queue[0] if receiver.queue else None
-    if message is None or not is_servable(message[0]) or not message[1].is_eof():
+    if message is None or not message[1].is_eof():
         return None
     task: Any = current_task()
     return (await handler(Request(*message, "127.0.0.1", lambda: None, task))).answer
