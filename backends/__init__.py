@@ -5,6 +5,7 @@ errors      the errors that a store may raise
 clock       wall time and monotonic time
 breaker     the circuit breaker
 background  steps repeated in the background
+sockets     options of sockets to stores
 paging      all records of a prefix, page by page
 memory      in this process
 redis       Redis: one server, Sentinel or Cluster

@@ -1,6 +1,8 @@
 """The clocks that stores and policies are given; nothing below `gateway.app` reads the time itself."""
 
+import sys
 import time
+from functools import partial
 from typing import Protocol
 
 
@@ -15,6 +17,10 @@ class Clock(Protocol):
         """Returns milliseconds since an arbitrary start; never jumps."""
         ...
 
+    def boot_seconds(self) -> float:
+        """Returns seconds since an arbitrary start; also counts while the machine is suspended."""
+        ...
+
 
 class SystemClock:
     """The machine's clocks."""
@@ -24,3 +30,8 @@ class SystemClock:
 
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
+
+    # No method around it: each write reads this clock.
+    boot_seconds = staticmethod(
+        partial(time.clock_gettime, time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic
+    )

@@ -21,7 +21,13 @@ from gateway.composition.shared import Certificates, open_shared
 from gateway.config.settings import Settings
 from gateway.directory.parts import DirectoryParts
 from gateway.http.turns import Turns
-from gateway.replica.background import directory_chores, dropping_idle_rows, fetching_keys, health_checks
+from gateway.replica.background import (
+    beating,
+    directory_chores,
+    dropping_idle_rows,
+    fetching_keys,
+    health_checks,
+)
 from gateway.replica.drain import Drain
 from gateway.replica.reload import Reload
 from gateway.replica.run import Replica
@@ -71,6 +77,7 @@ async def build_app(
         certificates.shown,
         shared.drain,
         background=[
+            beating(shared.fence),
             health_checks(ops.health),
             *directory_chores(directory.parts),
             dropping_idle_rows(data.usage, settings.metering.idle_seconds),

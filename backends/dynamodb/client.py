@@ -95,10 +95,12 @@ class Client:
             longest_pause = min(2 * longest_pause, LONGEST_PAUSE_SECONDS)
 
     async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Failure:
-        """Makes one attempt. Raises ConditionFailed."""
+        """Makes one attempt. Raises ConditionFailed. One that would begin after `due` sends nothing."""
         credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):
+                if asyncio.get_running_loop().time() >= due:
+                    raise NotReached  # noqa: TRY301 - what follows would be sent before the timer fires
                 asked_ms = self._time.monotonic_ms()
                 reply = await self._post(self._signer.headers(credentials, action.value, body), body)
                 self._time.note(reply.date, asked_ms)

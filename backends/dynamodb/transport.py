@@ -6,21 +6,28 @@ query, a fixed list of headers
 """
 
 import hmac
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from time import gmtime, strftime
+from typing import Any
 
 from aiohttp import (
+    AddrInfoType,
     ClientConnectorError,
     ClientError,
+    ClientRequest,
     ClientResponse,
     ClientSession,
     DummyCookieJar,
     TCPConnector,
 )
+from aiohttp.connector import Connection
 from msgspec import Struct
+
+from backends.sockets import drop_unacknowledged, reset_when_closed
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _TARGET_PREFIX = "DynamoDB_20120810."
@@ -106,13 +113,31 @@ Post = Callable[[Mapping[str, str], bytes], Awaitable[HttpReply]]
 """Sends headers and body, returns the reply; cancellable. Raises NotReached, ConnectionBroken, TooLarge."""
 
 
+LONGEST_WAIT_SECONDS = 0.5
+"""Time in which a request must get its connection. Later its attempt is over, and nobody waits for it."""
+
+
+class _PromptRequest(ClientRequest):
+    """A request that is not sent late: the process may have stood still before it got its connection."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._late_from = self.loop.time() + LONGEST_WAIT_SECONDS
+
+    async def send(self, conn: Connection) -> ClientResponse:
+        if self.loop.time() > self._late_from:
+            raise NotReached
+        return await super().send(conn)
+
+
 class AiohttpTransport:
     """A `Post` on a connection pool. aiohttp never repeats a POST by itself."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._session = ClientSession(
-            connector=TCPConnector(limit=0, ssl=ssl.create_default_context()),
+            connector=TCPConnector(limit=0, ssl=ssl.create_default_context(), socket_factory=_open_socket),
+            request_class=_PromptRequest,
             cookie_jar=DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
@@ -137,6 +162,16 @@ class AiohttpTransport:
     async def close(self) -> None:
         """Closes all connections; idempotent."""
         await self._session.close()
+
+
+def _open_socket(address: AddrInfoType) -> socket.socket:
+    """Opens a socket. Any close of it is a reset: a connection in order has no bytes left to deliver."""
+    family, kind, protocol, *_ = address
+    opened = socket.socket(family, kind, protocol)
+    opened.settimeout(0)
+    drop_unacknowledged(opened)
+    reset_when_closed(opened)
+    return opened
 
 
 async def _body(reply: ClientResponse) -> bytes:

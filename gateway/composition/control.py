@@ -54,7 +54,9 @@ class ControlPlane:
         self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge)
         files = read_files() if settings.console.enabled else None
         self.public = PublicHandler(files, sign_in_of(settings.control), self.handler.handle)
-        self.service = Service(shared.turns.lane().paced(self.public.handle), shared.edge, clock)
+        self.service = Service(
+            shared.turns.lane().paced(self.public.handle), shared.edge, clock, fence=shared.fence
+        )
         shared.metrics.watch_all(
             catalogue.CONTROL_REQUESTS, lambda: {**self.handler.counted, **self.public.counted}
         )

@@ -43,6 +43,7 @@ class CredentialsPlane:
             shared.edge,
             clock,
             is_draining=shared.drain.begun.is_set,
+            fence=shared.fence,
         )
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)
 

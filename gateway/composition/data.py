@@ -63,6 +63,7 @@ class DataPlane:
             clock,
             is_draining=shared.drain.begun.is_set,
             count_refusal=self.handler.count_refusal,
+            fence=shared.fence,
         )
         metrics = shared.metrics
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))

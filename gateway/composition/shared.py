@@ -5,6 +5,7 @@ from msgspec import Struct
 from backends.clock import Clock
 from gateway.config.certificates import ShownCertificate
 from gateway.config.settings import EdgeSettings, ListenSettings, Settings
+from gateway.http.fence import Fence
 from gateway.http.turns import Turns
 from gateway.identity.issuers import Issuers
 from gateway.observability import catalogue
@@ -33,6 +34,7 @@ class Shared(Struct, frozen=True):
     drain: Drain
     issuers: Issuers
     turns: Turns
+    fence: Fence
 
 
 async def open_shared(
@@ -52,8 +54,8 @@ async def open_shared(
     metrics.watch_labelled(catalogue.ISSUER_KEYS_AGE, issuers.ages_seconds)
     metrics.watch_all(catalogue.ISSUER_FETCHES, issuers.fetches)
     turns = Turns(clock.monotonic_ms, is_busy=lambda: bool(drain.calls))
-    edge = within_limits(settings.edge)
-    shared = Shared(settings, edge, clock, metrics, traces, stores, drain, issuers, turns)
+    edge, fence = within_limits(settings.edge), Fence(clock.boot_seconds)
+    shared = Shared(settings, edge, clock, metrics, traces, stores, drain, issuers, turns, fence)
     return shared, [*stores.backends, *optional, issuers]
 
 

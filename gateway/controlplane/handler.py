@@ -16,10 +16,12 @@ from gateway.directory.errors import ChangeUnknown
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.call import Headers
 from gateway.domain.errors import (
+    NOT_BEGUN,
     AuthUnavailable,
     InternalError,
     InvalidToken,
     MissingToken,
+    Overloaded,
     Refusal,
     ShuttingDown,
 )
@@ -109,6 +111,8 @@ class ControlHandler:
         call = ControlCall(
             match.parts, match.query, fields, audit.details, caller, only_if_new, match.action.parameters
         )
+        if audit.is_change and not request.attempt.may_write():
+            raise Overloaded(NOT_BEGUN)
         result = await match.action.endpoint(call)
         body = b"" if result.status == 204 else msgspec.json.encode(result.body)
         return Answer(result.status, body, fields=result.fields)

@@ -88,7 +88,7 @@ class DataHandler:
                 body = request.arrived_body(self._body_bytes)
             else:
                 body = await self._read_body(request)
-            call = Call(operation_asked, request.target, request.headers, body, request.peer)
+            call = Call(operation_asked, request.target, request.headers, body, request.peer, request.attempt)
             answer, tenant, caller = await self._pipeline.serve(call)
         except Refusal as refusal:
             answer = refuse(refusal)

@@ -19,7 +19,14 @@ from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
 from gateway.domain.answers import Answer, add_notes, refuse, render
 from gateway.domain.call import Call
-from gateway.domain.errors import InternalError, Refusal, ShuttingDown, StorageUnavailable
+from gateway.domain.errors import (
+    NOT_BEGUN,
+    InternalError,
+    Overloaded,
+    Refusal,
+    ShuttingDown,
+    StorageUnavailable,
+)
 from gateway.domain.model import (
     Caller,
     Delete,
@@ -141,16 +148,21 @@ class Executor:
         self._clock = clock
 
     async def execute(self, metered: MeteredCall, operation: TableOperation) -> Outcome:
-        """Executes an operation. Raises StorageUnavailable: a put or delete may have been applied or not."""
+        """Executes an operation. Raises Overloaded if a write was not begun.
+
+        Raises StorageUnavailable: a put or delete may have been applied or not.
+        """
         keyspace = metered.grant.keyspace
         try:
             match operation:
                 case Get():
                     return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Put():
+                    _check(metered.call)
                     await self._entries.put(keyspace, operation.key, self._entry(operation))
                     return Stored()
                 case Delete():
+                    _check(metered.call)
                     await self._entries.delete(keyspace, operation.key)
                     return Deleted()
                 case _ as unreachable:
@@ -168,3 +180,9 @@ class Executor:
         ):
             return Missing()
         return Found(entry.value, entry.expires_at_ms)
+
+
+def _check(call: Call) -> None:
+    """Raises Overloaded unless a write may begin now; the last step before the store gets it (D240)."""
+    if not call.attempt.may_write():
+        raise Overloaded(NOT_BEGUN)

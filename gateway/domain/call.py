@@ -1,6 +1,7 @@
 """A call as it was received, and its header fields."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -68,6 +69,24 @@ class _PartOfHeaders(Headers):
     __slots__ = ("dropped",)
 
 
+class Attempt(Protocol):
+    """The attempt of a client that a call belongs to."""
+
+    def may_write(self) -> bool:
+        """Tests whether a write may begin now: the client may still wait, and has not given up long ago."""
+        ...
+
+
+class _Endless:
+    """An attempt without a client."""
+
+    def may_write(self) -> bool:
+        return True
+
+
+ENDLESS: Attempt = _Endless()
+
+
 class Call(Struct, frozen=True, gc=False):
     """One received request: `target` and `body` are the bytes on the wire."""
 
@@ -76,3 +95,4 @@ class Call(Struct, frozen=True, gc=False):
     headers: Headers
     body: bytes
     peer: str
+    attempt: Attempt = ENDLESS

@@ -156,6 +156,7 @@ class QuotaUnavailable(
 class Overloaded(
     Unavailable, code="overloaded", detail="this replica is at capacity; repeat the request",
 ): ...
+NOT_BEGUN = "this replica stood still, or the client left, before the call began; repeat the request"
 class ShuttingDown(
     Unavailable, code="shutting_down", detail="this replica is shutting down; repeat the request",
 ): ...

@@ -9,11 +9,13 @@ half-closes counts as gone.
 
 import asyncio
 import logging
+from math import inf
 from sys import intern
 from typing import cast
 
 from gateway.domain.answers import refuse
 from gateway.domain.errors import (
+    NOT_BEGUN,
     BadRequest,
     BodyTooLarge,
     InternalError,
@@ -25,6 +27,7 @@ from gateway.domain.errors import (
 from gateway.http import state
 from gateway.http.admission import Deadline
 from gateway.http.cutting import Message
+from gateway.http.fence import LATE_SECONDS, STANDSTILL_SECONDS, has_left, has_unread
 from gateway.http.messages import Request, Response, encode_refusal, encode_response
 from gateway.http.receiving import FramingTooLong, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
@@ -50,11 +53,14 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "__weakref__",
         "_deadline",
+        "_fence",
+        "_is_stale",
         "_loop",
         "_receiver",
         "_request",
         "_sender",
         "_service",
+        "_since",
         "_steps",
         "_task",
         "_transport",
@@ -69,6 +75,9 @@ class Connection(asyncio.Protocol):
     def __init__(self, service: Service) -> None:
         self._service = service
         self._steps = service.limiter.steps
+        self._fence = service.fence
+        self._since = inf
+        self._is_stale = False
         self._loop = asyncio.get_running_loop()
         self._receiver = Receiver(self._loop, self._parse_on)
         self._deadline = Deadline(self._loop)
@@ -100,6 +109,24 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
         self.evict()
 
+    def distrust(self) -> None:
+        self._is_stale = self._is_stale or self.state is not state.KEPT or has_unread(self._transport)
+
+    # for the request being served: `Client`
+
+    def invite(self) -> None:
+        self._sender.write(_CONTINUE)
+
+    def may_write(self) -> bool:
+        """Tests whether a write may begin now (`gateway.http.fence`). Each write pays for this."""
+        fence = self._fence
+        now = fence.now()
+        if now - fence.beat_at > STANDSTILL_SECONDS:
+            fence.notice(now)
+        if self._is_stale or self.state >= state.CLOSING:
+            return False
+        return now - self._since <= LATE_SECONDS or not has_left(self._transport)
+
     # for the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -110,6 +137,7 @@ class Connection(asyncio.Protocol):
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""  # behind a proxy all have the same
         service.to_connect.discard(self)
+        self._is_stale = self._fence.is_from_before(transport)
         if service.limiter.admit(self):
             self._deadline.set(settings.head_seconds, self._refuse_late_head)
             return
@@ -127,6 +155,7 @@ class Connection(asyncio.Protocol):
         """
         if self.state >= state.LINGERING:
             return
+        self._since = self._fence.since
         try:
             has_messages = self._receiver.feed(data)
         except FramingTooLong:  # requests before it are answered; then the connection ends without a word
@@ -193,8 +222,10 @@ class Connection(asyncio.Protocol):
             joined[self] = None
 
     def _parse_on(self) -> None:
-        """Goes on parsing: the receiver has room."""
+        """Goes on parsing: the receiver has room. The bytes are not younger for that."""
+        since = self._since
         self.data_received(b"")
+        self._since = since
 
     async def _serve(self) -> None:
         task = cast("asyncio.Task[None]", self._task)
@@ -228,10 +259,8 @@ class Connection(asyncio.Protocol):
         ones are parsed meanwhile, or else when its response is written. A response that leaves a part of the
         body unread ends the connection, so such a message is never freed.
         """
-        if message is None:
-            self._write_refusal(BadRequest())
-            await self._linger()
-            return False
+        if message is None or self._is_stale:
+            return await self._end_unserved()
         receiver = self._receiver
         head, body = message
         has_arrived = body.is_eof()
@@ -239,7 +268,7 @@ class Connection(asyncio.Protocol):
             receiver.free()
         else:
             self._on(state.AWAIT_BODY)
-        request = self._request = Request(head, body, self.peer, self._invite, task)
+        request = self._request = Request(head, body, self, task)
         try:
             response = await self._service.handler(request)
         except Exception as error:
@@ -247,7 +276,7 @@ class Connection(asyncio.Protocol):
         if self.state >= state.CLOSING:
             return False
         code = response.answer.code
-        closes = response.closes or not body.is_eof() or code in _BREAKING
+        closes = response.closes or not body.is_eof() or code in _BREAKING or self._is_stale
         if self._service.is_draining() and (code == ShuttingDown.code or not receiver.queue):
             closes = True  # a drain lets pipelined requests that are there be answered first
         keep_alive = (
@@ -268,6 +297,12 @@ class Connection(asyncio.Protocol):
             receiver.free()
         return keep_alive
 
+    async def _end_unserved(self) -> bool:
+        """Refuses a message that is not to be begun, or never was a request, and ends the connection."""
+        self._write_refusal(Overloaded(NOT_BEGUN) if self._is_stale else BadRequest())
+        await self._linger()
+        return False
+
     def _fail(self, error: Exception) -> Response:
         """Refuses a request whose handler raised an exception that it did not foresee."""
         report_exception(log, error)
@@ -278,9 +313,6 @@ class Connection(asyncio.Protocol):
     def request_id(self) -> str | None:
         """Request id of the current request, for log lines."""
         return None if self._request is None else self._request.id
-
-    def _invite(self) -> None:
-        self._sender.write(_CONTINUE)
 
     # ends
 

@@ -45,6 +45,9 @@ class Handshake(asyncio.Protocol):
     def abort(self) -> None:
         self._transport.abort()
 
+    def distrust(self) -> None:
+        self.abort()
+
     # for the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

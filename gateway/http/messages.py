@@ -7,6 +7,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from random import getrandbits
+from typing import Protocol
 
 from aiohttp import StreamReader
 from aiohttp.http import HttpVersion11, RawRequestMessage
@@ -14,7 +15,7 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from msgspec import Struct
 
 from gateway.domain.answers import Answer, refuse
-from gateway.domain.call import Headers
+from gateway.domain.call import Attempt, Headers
 from gateway.domain.errors import BadRequest, BodyTooLarge, Refusal
 from gateway.http.receiving import BrokenBody
 
@@ -27,6 +28,16 @@ BROKEN_BODY = "body: malformed framing, or it ended before its declared length"
 _OWN_ID = re.compile(rb"[!-~]{1,128}")
 
 
+class Client(Attempt, Protocol):
+    """The connection of a request's client."""
+
+    peer: str
+
+    def invite(self) -> None:
+        """Asks the client for the body (`100 Continue`)."""
+        ...
+
+
 class Request:
     """One request. `target` is the bytes on the wire, `body` the stream of its body; `task` serves it.
 
@@ -35,6 +46,7 @@ class Request:
     """
 
     __slots__ = (
+        "attempt",
         "body",
         "headers",
         "id",
@@ -51,8 +63,7 @@ class Request:
         self,
         head: RawRequestMessage,
         body: StreamReader,
-        peer: str,
-        invite: Callable[[], None],
+        client: Client,
         task: "asyncio.Task[None]",
     ) -> None:
         self.method = head.method
@@ -62,9 +73,10 @@ class Request:
         self.version = head.version
         self.keep_alive = head.version == HttpVersion11 and not head.should_close
         self.body = body
-        self.peer = peer
-        self.invite = invite
+        self.peer = client.peer
+        self.invite = client.invite
         self.task = task
+        self.attempt: Attempt = client
 
     @property
     def path(self) -> bytes:

@@ -10,6 +10,7 @@ from backends.clock import Clock
 from gateway.config.settings import EdgeSettings
 from gateway.domain.errors import Refusal
 from gateway.http.admission import FEWEST_REFUSED, ConnectionLimiter, with_refused
+from gateway.http.fence import Fence
 from gateway.http.messages import Handler
 from gateway.http.state import AWAITS_HEAD, State
 
@@ -43,6 +44,10 @@ class OpenConnection(Protocol):
         """Closes immediately, and cancels the request being served."""
         ...
 
+    def distrust(self) -> None:
+        """Begins nothing that it has received by now (`gateway.http.fence`)."""
+        ...
+
 
 def _never() -> bool:
     return False
@@ -56,7 +61,7 @@ class Service:
     """A handler, and the connections that it serves.
 
     While `is_draining`, a response ends its connection once all that was pipelined is answered.
-    `count_refusal` gets the refusals of input that never became a request.
+    `count_refusal` gets the refusals of input that never became a request. `fence` is that of the process.
     """
 
     def __init__(
@@ -67,12 +72,15 @@ class Service:
         *,
         is_draining: Callable[[], bool] = _never,
         count_refusal: Callable[[Refusal], None] = _uncounted,
+        fence: Fence | None = None,
     ) -> None:
         self.handler = handler
         self.settings = settings
         self.clock = clock
         self.is_draining = is_draining
         self.count_refusal = count_refusal
+        self.fence = fence or Fence(clock.boot_seconds)
+        self.fence.on_standstill(self._distrust)
         self.limiter: ConnectionLimiter[OpenConnection] = ConnectionLimiter(
             settings.max_connections, settings.max_connections_per_address
         )
@@ -83,6 +91,10 @@ class Service:
     def connections(self) -> set[OpenConnection]:
         """All open connections."""
         return self.limiter.connections
+
+    def _distrust(self) -> None:
+        for connection in list(self.connections):
+            connection.distrust()
 
     @property
     def awaits_heads(self) -> bool:

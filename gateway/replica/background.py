@@ -11,6 +11,7 @@ from backends.errors import BackendError
 from gateway.config.settings import is_url
 from gateway.directory.parts import DirectoryParts
 from gateway.http.client import FetchError, fetch
+from gateway.http.fence import Fence
 from gateway.identity.issuer_keys import FetchFailed
 from gateway.identity.issuers import Issuers
 from gateway.identity.keys import MOST_BYTES
@@ -50,6 +51,11 @@ def health_checks(health: Health) -> StartTask:
 def fetching_keys(issuers: Issuers) -> StartTask:
     """Fetches the issuers' keys that are due."""
     return every(_KEYS_SECONDS, issuers.refresh)
+
+
+def beating(fence: Fence) -> StartTask:
+    """Beats, so that a standstill of this process is noticed."""
+    return every(0.0, fence.beat_on)
 
 
 def dropping_idle_rows(usage: Usage, idle_seconds: float) -> StartTask:

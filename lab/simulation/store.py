@@ -26,6 +26,9 @@ class SimulatedClock:
     def monotonic_ms(self) -> int:
         return self._up_for_ms + int(self._loop.time() * 1000)
 
+    def boot_seconds(self) -> float:
+        return self._loop.time()
+
 
 @dataclass
 class Window:

@@ -10,12 +10,20 @@ class FakeClock:
     def __init__(self, wall_ms: int = 1_795_132_800_000) -> None:
         self._wall_ms = wall_ms
         self._monotonic_ms = 1_000_000
+        self._boot_seconds = 2_000.0
 
     def wall_ms(self) -> int:
         return self._wall_ms
 
     def monotonic_ms(self) -> int:
         return self._monotonic_ms
+
+    def boot_seconds(self) -> float:
+        return self._boot_seconds
+
+    def stand_still(self, seconds: float) -> None:
+        """Lets time pass in which the process did nothing; the other clocks need not count it."""
+        self._boot_seconds += seconds
 
     def advance(self, ms: int) -> None:
         self._wall_ms += ms

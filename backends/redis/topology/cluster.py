@@ -68,12 +68,13 @@ class ClusterOfMasters:
             if server is not None:
                 return await server.call(command)
             async with deadline(due):
-                return await (await self._slots.first_owner(slot, due)).call(command)
-        except Redirected as redirection:
+                owner = await self._slots.first_owner(slot, due)
             async with deadline(due):
-                return await self._follow(redirection, command)
+                return await owner.call(command)
+        except Redirected as redirection:
+            return await self._follow(redirection, command, due)
 
-    async def _follow(self, redirection: Redirected, command: bytes) -> Reply:
+    async def _follow(self, redirection: Redirected, command: bytes, due: float) -> Reply:
         """Sends a command to the node that a redirection names.
 
         MOVED corrects the map: the slot has a new owner. ASK does not: the slot is still moving, only this
@@ -81,9 +82,10 @@ class ClusterOfMasters:
         """
         for _ in range(MAX_REDIRECTIONS):
             try:
-                if redirection.is_asking:
-                    return await self._slots.server_at(redirection.address).call_asking(command)
-                return await self._slots.assign(redirection.slot, redirection.address).call(command)
+                async with deadline(due):
+                    if redirection.is_asking:
+                        return await self._slots.server_at(redirection.address).call_asking(command)
+                    return await self._slots.assign(redirection.slot, redirection.address).call(command)
             except Redirected as another:
                 redirection = another
         raise BackendUnavailable(f"redirected more than {MAX_REDIRECTIONS} times")

@@ -13,7 +13,6 @@ reply, in the order in which they were sent. Hence
 
 import asyncio
 import socket
-import struct
 from collections import deque
 from collections.abc import Callable
 from typing import cast
@@ -23,10 +22,10 @@ from backends.redis.wire.commands import pack
 from backends.redis.wire.deadlines import DEADLINE_SECONDS, NOT_IN_TIME, DeadlineTimer
 from backends.redis.wire.replies import NOT_REDIS, error_of
 from backends.redis.wire.resp import ErrorReply, NotResp, Reply, ReplyReader
+from backends.sockets import drop_unacknowledged, reset_when_closed
 
 LOST = "the connection was lost"
 
-_NO_LINGER = struct.pack("ii", 1, 0)
 _ASKING = pack("ASKING")
 
 
@@ -49,6 +48,7 @@ class Connection(asyncio.Protocol):
         self._replies = ReplyReader()
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._unsent: list[bytes] = []
+        self._unsent_due = 0.0
         self._timer = DeadlineTimer(self._oldest_due, self._on_overdue)
         self._fault = ""
         self._had_error_reply = False
@@ -96,10 +96,11 @@ class Connection(asyncio.Protocol):
         if self._fault:
             reply.set_exception(BackendUnavailable(self._fault))
             return reply
+        due = self._loop.time() + DEADLINE_SECONDS
         if not self._unsent:  # the first command of this turn of the loop takes the others along
             self._loop.call_soon(self._flush)
+            self._unsent_due = due
         self._unsent.append(command)
-        due = self._loop.time() + DEADLINE_SECONDS
         if not self._waiting:
             self._timer.start(due)
         self._waiting.append((due, reply))
@@ -121,13 +122,14 @@ class Connection(asyncio.Protocol):
         write of the same key that was acknowledged over the next connection (D89).
         """
         if not self._fault and not self._transport.is_closing():
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            reset_when_closed(self._socket)
             self._transport.abort()
         self._fail(fault)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
         self._socket: socket.socket = transport.get_extra_info("socket")
+        drop_unacknowledged(self._socket)
 
     def data_received(self, data: bytes) -> None:
         if self.fault:
@@ -176,9 +178,14 @@ class Connection(asyncio.Protocol):
         self._on_end()
 
     def _flush(self) -> None:
-        if not self._fault:
-            self._transport.write(b"".join(self._unsent))
-            self._unsent.clear()
+        """Sends the commands of this turn; none if they are late, because the process stood still."""
+        if self._fault:
+            return
+        if self._loop.time() > self._unsent_due:
+            self._on_overdue()
+            return
+        self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     def _oldest_due(self) -> float | None:
         return self._waiting[0][0] if self._waiting else None

@@ -15,7 +15,12 @@ _LONGEST_GRACE_SECONDS = 0.04
 
 @asynccontextmanager
 async def deadline(at: float) -> AsyncIterator[None]:
-    """Raises BackendUnavailable in a block of commands that lasts beyond `at` on the loop's clock."""
+    """Raises BackendUnavailable in a block of commands that lasts beyond `at` on the loop's clock.
+
+    A block that would begin later does not begin: the timer alone would let it send first.
+    """
+    if asyncio.get_running_loop().time() >= at:
+        raise BackendUnavailable(NOT_IN_TIME)
     try:
         async with asyncio.timeout_at(at):
             yield

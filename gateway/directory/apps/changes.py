@@ -24,6 +24,7 @@ In any other case, and if the store does not answer until the deadline, the outc
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from math import inf
 from secrets import token_hex
 
 from msgspec import Struct
@@ -41,6 +42,10 @@ _ATTEMPTS = 100
 _MAX_BACKOFF_SECONDS = 0.02
 _FIND_OUT_SECONDS = 5.0
 _RETRY_SECONDS = 0.1
+_REPEATED_SECONDS = 1.0
+"""Age of an attempt from which a change that was overtaken is not repeated: perhaps this process stood still,
+and the caller has changed the app elsewhere since (D240). An attempt in time overtakes nobody by its swap."""
+
 _KEPT_IDS = 8
 
 Mutation = Callable[[AppRecord | None], AppRecord | None]
@@ -87,13 +92,20 @@ class DocumentChange:
     """One change of one app document, until its outcome is known."""
 
     def __init__(
-        self, records: RecordStore, environment: Environment, decode: DecodeRecord, mutation: Mutation
+        self,
+        records: RecordStore,
+        environment: Environment,
+        decode: DecodeRecord,
+        mutation: Mutation,
+        now_seconds: Callable[[], float],
     ) -> None:
         self._records = records
         self._side = SideRecords(records, environment)
         self._name = app_name(environment)
         self._decode = decode
         self._mutation = mutation
+        self._now_seconds = now_seconds
+        self._too_old_from = inf
         self._sent: dict[str, _Sent] = {}
 
     async def run(self, now_ms: int) -> AppDiff:
@@ -103,6 +115,7 @@ class DocumentChange:
         """
         find_out_until = asyncio.get_running_loop().time() + _FIND_OUT_SECONDS
         for _ in range(_ATTEMPTS):
+            began = self._now_seconds()
             pause_seconds = random.uniform(0, _MAX_BACKOFF_SECONDS)  # noqa: S311 - spreads load
             try:
                 diff = await self._attempt(now_ms)
@@ -117,6 +130,7 @@ class DocumentChange:
                 if is_over or not (self._sent or self._side.is_in_doubt):
                     raise self._failure(error) from error
                 pause_seconds = jittered(_RETRY_SECONDS)
+            self._too_old_from = began + _REPEATED_SECONDS
             await asyncio.sleep(pause_seconds)
         raise self._failure(BackendUnavailable("a record of the directory keeps changing"))
 
@@ -131,6 +145,8 @@ class DocumentChange:
         applied = self._judge_sent(record, before)
         if applied is not None:
             return applied
+        if not self._sent and self._now_seconds() > self._too_old_from:
+            raise BackendUnavailable("the change was overtaken, and is too old to be repeated")
         after = self._mutation(None if before is None else before.without_ended_tokens(now_ms))
         diff = AppDiff(before, after)
         await self._side.announce(diff.new_tokens, diff.gone_tables)

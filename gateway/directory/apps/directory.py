@@ -168,7 +168,7 @@ class Directory:
         """Makes one change of one document and brings the cache of this replica up to date."""
         if self._declared.find(environment) is not None:
             raise AppIsDeclared
-        change = DocumentChange(self._records, environment, decode, mutation)
+        change = DocumentChange(self._records, environment, decode, mutation, self._clock.boot_seconds)
         try:
             diff = await change.run(self._clock.wall_ms())
         except ControlRefusal:  # nothing was changed

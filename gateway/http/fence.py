@@ -1,0 +1,130 @@
+"""The fence against late writes: this process may stand still at any moment, for any time.
+
+A signal, a frozen control group, or a suspended or starved machine stops it. Requests wait meanwhile in the
+kernel and in here, and their clients give up and repeat them at another replica. Executed afterwards, an old
+put would undo changes that were acknowledged since (D240). So
+
+- A standstill is noticed by the gap between two beats. Each write checks the gap as well, because the loop
+  may run the callbacks of sockets before the timer of the beat.
+- Nothing that had been received by the end of a standstill is begun. Each connection is asked then, by
+  `distrust`: only one that waits between two requests, with nothing unread in the kernel, is trusted. One
+  that is accepted later is judged by the age of its bytes.
+- A write that begins late, although nothing stood still for a second, is not begun for a client that has
+  left. In time, the end of a client's bytes proves nothing: a client that half-closes waits for its answer.
+
+A stop within one turn of the loop, between the last check and the write itself, is not seen.
+"""
+
+import asyncio
+import fcntl
+import logging
+import socket
+import struct
+import sys
+import termios
+from collections.abc import Callable
+from math import inf
+
+log = logging.getLogger("kvs.fence")
+
+STANDSTILL_SECONDS = 1.0
+LATE_SECONDS = 0.35
+"""Age of a request from which its client's end counts. It is up to two beats less than it seems."""
+
+_BEAT_SECONDS = 0.1
+_BACKLOG_SECONDS = 10.0
+"""Longer than a full backlog of connections waits to be accepted."""
+
+_JIFFIES_SECONDS = 0.02
+"""Resolution of the kernel's ages: one tick of its timer, at least 100 a second, and a margin."""
+
+_LAST_DATA_RECEIVED = 52  # offset in Linux' struct tcp_info, in milliseconds; its first byte is the state
+_ESTABLISHED = 1
+
+
+class Fence:
+    """Notices standstills by `now`, seconds that also count while the machine is suspended.
+
+    `since`: bytes that are taken from the kernel now have come after this moment. It is the beat before the
+    last, because each turn of the loop empties all sockets, and two beats are never in one turn. `beat_at` is
+    infinite until the first beat, so nothing stands still without a heart.
+    """
+
+    __slots__ = ("_distrust", "_ended_at", "beat_at", "now", "since")
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self.beat_at = self.since = inf
+        self._ended_at = -inf
+        self._distrust: list[Callable[[], None]] = []
+
+    def on_standstill(self, distrust: Callable[[], None]) -> None:
+        """Registers a callback for the end of each standstill."""
+        self._distrust.append(distrust)
+
+    async def beat_on(self) -> None:
+        """Beats until it is cancelled."""
+        try:
+            while True:
+                self.beat()
+                await asyncio.sleep(_BEAT_SECONDS)
+        finally:
+            self.beat_at = inf
+
+    def beat(self) -> None:
+        """Beats once."""
+        now = self.now()
+        if now - self.beat_at > STANDSTILL_SECONDS:
+            self.notice(now)
+        self.since, self.beat_at = min(self.beat_at, now), now
+
+    def notice(self, now: float) -> None:
+        """Ends a standstill: whatever connections hold by now is distrusted."""
+        log.warning("this process stood still", extra={"fields": {"seconds": round(now - self.beat_at, 3)}})
+        self.since = self.beat_at = self._ended_at = now
+        for distrust in self._distrust:
+            distrust()
+
+    def is_from_before(self, transport: asyncio.BaseTransport) -> bool:
+        """Tests whether a new connection came with bytes that had been received by the last standstill's end.
+
+        The bytes of one that was accepted in time are young, or have yet to come.
+        """
+        seconds = self.now() - self._ended_at
+        if seconds > _BACKLOG_SECONDS or not has_unread(transport):
+            return False
+        return _silent_seconds(transport) + _JIFFIES_SECONDS >= seconds
+
+
+def has_unread(transport: asyncio.BaseTransport) -> bool:
+    """Tests whether the kernel holds bytes that were not taken; True if it does not say."""
+    unread = bytearray(struct.calcsize("i"))
+    try:
+        fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.FIONREAD, unread)
+    except (OSError, ValueError, AttributeError):
+        return True
+    return any(unread)
+
+
+def has_left(transport: asyncio.BaseTransport) -> bool:
+    """Tests whether the client has closed or reset the connection, even behind bytes that were not taken."""
+    info = _tcp_info(transport)
+    return bool(info) and info[0] != _ESTABLISHED
+
+
+def _silent_seconds(transport: asyncio.BaseTransport) -> float:
+    """Returns the age of the last byte that was received; infinite if the kernel does not say."""
+    info = _tcp_info(transport)
+    if len(info) < _LAST_DATA_RECEIVED + 4:
+        return inf
+    return float(struct.unpack_from("I", info, _LAST_DATA_RECEIVED)[0]) / 1000
+
+
+def _tcp_info(transport: asyncio.BaseTransport) -> bytes:
+    if sys.platform != "linux":
+        return b""
+    connection: socket.socket = transport.get_extra_info("socket")
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
+    except OSError:  # the connection is closed
+        return bytes(1)
