@@ -1,4 +1,4 @@
-"""Sockets to stores: what was given up, or was not acknowledged in time, is not delivered later (D89, D240).
+"""Sockets to stores: what was given up, or was not acknowledged in time, is not delivered later (D89).
 
 A kernel repeats unacknowledged bytes for a quarter of an hour, also while its process stands still. A write
 from before a partition could so be applied after it, over later ones that were acknowledged elsewhere.

@@ -9,6 +9,7 @@ import hmac
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from hashlib import sha256
 from time import gmtime, strftime
@@ -109,12 +110,14 @@ class ConnectionBroken(Exception):
 LARGEST_REPLY_BYTES = 4 * 1024 * 1024
 """A page of a Query is 1 MB; base64 and attribute names do not double it."""
 
-Post = Callable[[Mapping[str, str], bytes], Awaitable[HttpReply]]
-"""Sends headers and body, returns the reply; cancellable. Raises NotReached, ConnectionBroken, TooLarge."""
+Post = Callable[[Mapping[str, str], bytes, float], Awaitable[HttpReply]]
+"""Sends headers and body unless a time of the loop has passed, returns the reply; cancellable.
+
+Raises NotReached, ConnectionBroken, TooLarge.
+"""
 
 
-LONGEST_WAIT_SECONDS = 0.5
-"""Time in which a request must get its connection. Later its attempt is over, and nobody waits for it."""
+_due: ContextVar[float] = ContextVar("due")
 
 
 class _PromptRequest(ClientRequest):
@@ -122,10 +125,10 @@ class _PromptRequest(ClientRequest):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._late_from = self.loop.time() + LONGEST_WAIT_SECONDS
+        self._due = _due.get()
 
     async def send(self, conn: Connection) -> ClientResponse:
-        if self.loop.time() > self._late_from:
+        if self.loop.time() > self._due:
             raise NotReached
         return await super().send(conn)
 
@@ -143,9 +146,10 @@ class AiohttpTransport:
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent"),
         )
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> HttpReply:
+    async def post(self, headers: Mapping[str, str], body: bytes, due: float) -> HttpReply:
         if self._session.closed:
             raise ConnectionBroken
+        _due.set(due)
         try:
             async with self._session.post(
                 self._url, headers=headers, data=body, allow_redirects=False

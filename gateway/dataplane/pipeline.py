@@ -183,6 +183,6 @@ class Executor:
 
 
 def _check(call: Call) -> None:
-    """Raises Overloaded unless a write may begin now; the last step before the store gets it (D240)."""
+    """Raises Overloaded unless a write may begin now; the last step before the store gets it (D19)."""
     if not call.attempt.may_write():
         raise Overloaded(NOT_BEGUN)

@@ -2,7 +2,7 @@
 
 A signal, a frozen control group, or a suspended or starved machine stops it. Requests wait meanwhile in the
 kernel and in here, and their clients give up and repeat them at another replica. Executed afterwards, an old
-put would undo changes that were acknowledged since (D240). So
+put would undo changes that were acknowledged since (D19). So
 
 - A standstill is noticed by the gap between two beats. Each write checks the gap as well, because the loop
   may run the callbacks of sockets before the timer of the beat.

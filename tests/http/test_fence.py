@@ -1,4 +1,4 @@
-"""A replica that stood still begins nothing that it had received by then (D240)."""
+"""A replica that stood still begins nothing that it had received by then (D19)."""
 
 import asyncio
 import socket

@@ -44,7 +44,7 @@ _FIND_OUT_SECONDS = 5.0
 _RETRY_SECONDS = 0.1
 _REPEATED_SECONDS = 1.0
 """Age of an attempt from which a change that was overtaken is not repeated: perhaps this process stood still,
-and the caller has changed the app elsewhere since (D240). An attempt in time overtakes nobody by its swap."""
+and the caller has changed the app elsewhere since (D19). An attempt in time overtakes nobody by its swap."""
 
 _KEPT_IDS = 8
 
