@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -22,6 +23,12 @@ class Clock(Protocol):
         ...
 
 
+boot_seconds: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic
+)
+"""Returns seconds that also count while the machine is suspended. No function around it: writes read it."""
+
+
 class SystemClock:
     """The machine's clocks."""
 
@@ -31,7 +38,4 @@ class SystemClock:
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
-    # No method around it: each write reads this clock.
-    boot_seconds = staticmethod(
-        partial(time.clock_gettime, time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic
-    )
+    boot_seconds = staticmethod(boot_seconds)

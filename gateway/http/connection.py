@@ -27,7 +27,7 @@ from gateway.domain.errors import (
 from gateway.http import state
 from gateway.http.admission import Deadline
 from gateway.http.cutting import Message
-from gateway.http.fence import LATE_SECONDS, STANDSTILL_SECONDS, has_left, has_unread
+from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, has_left, has_unread
 from gateway.http.messages import Request, Response, encode_refusal, encode_response
 from gateway.http.receiving import FramingTooLong, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
@@ -125,7 +125,10 @@ class Connection(asyncio.Protocol):
             fence.notice(now)
         if self._is_stale or self.state >= state.CLOSING:
             return False
-        return now - self._since <= LATE_SECONDS or not has_left(self._transport)
+        age_seconds = now - self._since
+        return age_seconds <= LATE_SECONDS or (
+            age_seconds <= LATEST_SECONDS and not has_left(self._transport)
+        )
 
     # for the event loop
 

@@ -11,6 +11,7 @@ put would undo changes that were acknowledged since (D19). So
   that is accepted later is judged by the age of its bytes.
 - A write that begins late, although nothing stood still for a second, is not begun for a client that has
   left. In time, the end of a client's bytes proves nothing: a client that half-closes waits for its answer.
+  After `LATEST_SECONDS` it is not begun for anybody.
 
 A stop within one turn of the loop, between the last check and the write itself, is not seen.
 """
@@ -30,6 +31,10 @@ log = logging.getLogger("kvs.fence")
 STANDSTILL_SECONDS = 1.0
 LATE_SECONDS = 0.35
 """Age of a request from which its client's end counts. It is up to two beats less than it seems."""
+
+LATEST_SECONDS = 3.0
+"""Age of a request at which no write begins, whoever waits: many short stops, or slow stores, may add up. A
+client behind a proxy gives up unseen, by default after 5 s."""
 
 _BEAT_SECONDS = 0.1
 _BACKLOG_SECONDS = 10.0

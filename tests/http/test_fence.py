@@ -1,6 +1,7 @@
 """A replica that stood still begins nothing that it had received by then (D19)."""
 
 import asyncio
+import math
 import socket
 import struct
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from gateway.http import fence as fence_module
-from gateway.http.fence import LATE_SECONDS, STANDSTILL_SECONDS, Fence
+from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, Fence
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import parse_replies, read_reply, signed_call, until
 
@@ -173,20 +174,21 @@ async def test_a_write_of_a_client_that_has_sent_all_is_begun_in_time_only(gatew
     assert await value_of(gateway) == (None if is_late else 1)
 
 
-async def test_a_late_write_of_a_client_that_waits_is_begun(gateway):
+@pytest.mark.parametrize(("seconds", "status"), [(LATE_SECONDS, 200), (LATEST_SECONDS, 503)])
+async def test_a_write_of_a_client_that_waits_is_begun_unless_it_is_very_late(gateway, seconds, status):
     gateway.faults.gate.clear()
     with connected(gateway) as client:
         client.sendall(signed_call(gateway, "put", b'{"key":"k","value":1}'))
         await until(lambda: gateway.faults.count("charge"))
-        be_late(gateway)
+        be_late(gateway, seconds)
         gateway.faults.gate.set()
-        assert [reply.status for reply in await replies_of(client)] == [200]
+        assert [reply.status for reply in await replies_of(client)] == [status]
 
 
-def be_late(gateway) -> None:
-    """Lets more time pass than a write may wait for, with beats between."""
-    for _ in range(3):
-        gateway.clock.stand_still(LATE_SECONDS)
+def be_late(gateway, seconds: float = LATE_SECONDS) -> None:
+    """Lets more time pass, with beats between, so that nothing stands still."""
+    for _ in range(math.ceil(seconds / 0.1) + 1):
+        gateway.clock.stand_still(0.1)
         fence_of(gateway).beat()
 
 

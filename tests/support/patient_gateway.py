@@ -14,6 +14,6 @@ if __name__ == "__main__":
     client.ATTEMPT_SECONDS, client.CALL_SECONDS = LONG_SECONDS, LONG_SECONDS
     for module in (fence, connection):
         module.STANDSTILL_SECONDS = LONG_SECONDS
-    connection.LATE_SECONDS = LONG_SECONDS
+    connection.LATE_SECONDS = connection.LATEST_SECONDS = LONG_SECONDS
     with deadlines_of():
         raise SystemExit(main())

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
+from backends.clock import boot_seconds
 from backends.errors import BackendUnavailable
 from backends.redis.wire.commands import pack
 from backends.redis.wire.deadlines import DEADLINE_SECONDS, NOT_IN_TIME, DeadlineTimer
@@ -48,7 +49,7 @@ class Connection(asyncio.Protocol):
         self._replies = ReplyReader()
         self._waiting: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._unsent: list[bytes] = []
-        self._unsent_due = 0.0
+        self._unsent_since = 0.0
         self._timer = DeadlineTimer(self._oldest_due, self._on_overdue)
         self._fault = ""
         self._had_error_reply = False
@@ -96,11 +97,11 @@ class Connection(asyncio.Protocol):
         if self._fault:
             reply.set_exception(BackendUnavailable(self._fault))
             return reply
-        due = self._loop.time() + DEADLINE_SECONDS
         if not self._unsent:  # the first command of this turn of the loop takes the others along
             self._loop.call_soon(self._flush)
-            self._unsent_due = due
+            self._unsent_since = boot_seconds()
         self._unsent.append(command)
+        due = self._loop.time() + DEADLINE_SECONDS
         if not self._waiting:
             self._timer.start(due)
         self._waiting.append((due, reply))
@@ -178,10 +179,13 @@ class Connection(asyncio.Protocol):
         self._on_end()
 
     def _flush(self) -> None:
-        """Sends the commands of this turn; none if they are late, because the process stood still."""
+        """Sends the commands of this turn; none if they are late, because the process stood still.
+
+        The loop's own time would not do: uvloop reads the clock once in a turn.
+        """
         if self._fault:
             return
-        if self._loop.time() > self._unsent_due:
+        if boot_seconds() - self._unsent_since > DEADLINE_SECONDS:
             self._on_overdue()
             return
         self._transport.write(b"".join(self._unsent))
