@@ -63,7 +63,7 @@ def _print(output: str) -> None:
         print(output, end="" if output.endswith("\n") or not output else "\n", flush=True)
     except (OSError, UnicodeEncodeError) as error:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - Python flushes it at exit
-        why = error.strerror if isinstance(error, OSError) else f"the terminal's encoding is {error.encoding}"
+        why = error.strerror if isinstance(error, OSError) else f"{error.encoding} lacks a character"
         raise CommandFailed(Exit.GENERAL, "cannot_write_output", f"cannot write the output: {why}") from None
 
 

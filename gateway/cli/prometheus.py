@@ -158,8 +158,13 @@ def _label(name: str, value: str) -> tuple[str, str]:
 
 
 def _series(results: list[QueryResult], after_ms: int) -> Iterator[Series]:
-    """Yields series without NaN, and without the sample that Prometheus 2 adds at the start of the range."""
+    """Yields series without NaN, and without the sample that Prometheus 2 adds at the start of the range.
+
+    Raises ValueError for a tenant or an outcome that a terminal cannot show: CSV has no escapes.
+    """
     for result in results:
+        if not all(result.metric.get(name, "").isprintable() for name in (*TENANT, OUTCOME)):
+            raise ValueError
         points = [(round(time * 1000), float(value)) for time, value in result.points]
         points = [point for point in points if point[0] > after_ms and math.isfinite(point[1])]
         if points:

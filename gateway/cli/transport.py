@@ -17,7 +17,7 @@ from msgspec import Struct
 
 _PIECE_BYTES = 65_536
 _HEAD_BYTES = 65_536
-"""Bytes allowed beside the body: the head, informational responses, the framing of chunks."""
+"""Largest head, informational responses included."""
 
 
 class UnusableResponse(Exception):
@@ -70,19 +70,14 @@ def send(request: Request, deadline: Deadline, *, max_bytes: int) -> Response:
     url = urlsplit(request.url)
     try:
         with _connect(url, deadline) as connection:
-            received = _receive(request, url, _Bounded(connection, deadline, max_bytes + _HEAD_BYTES))
-    except ResponseTooLarge:
-        raise ResponseTooLarge(f"answers with more than {max_bytes} bytes") from None
+            return _receive(request, url, _Bounded(connection, deadline), max_bytes)
     except OSError:
         raise
-    except (HTTPException, ValueError, OverflowError, MemoryError):
+    except (HTTPException, ValueError, OverflowError):
         raise UnusableResponse("does not answer in HTTP") from None
-    if len(received.body) > max_bytes:
-        raise ResponseTooLarge(f"answers with more than {max_bytes} bytes")
-    return received
 
 
-def _receive(request: Request, url: SplitResult, bounded: "_Bounded") -> Response:
+def _receive(request: Request, url: SplitResult, bounded: "_Bounded", max_bytes: int) -> Response:
     client = HTTPConnection(url.hostname or "")
     client.response_class = _FinalResponse
     client.sock = bounded
@@ -91,6 +86,8 @@ def _receive(request: Request, url: SplitResult, bounded: "_Bounded") -> Respons
     client.request(request.method, target, request.body, {**own, **request.headers})
     body = bytearray()
     with client.getresponse() as response:
+        bounded.left_bytes += max_bytes
+        bounded.is_body = True
         while piece := response.read(_PIECE_BYTES):  # a piece: an announced length would be allocated whole
             body += piece
         if response.length:
@@ -138,10 +135,11 @@ class _Bounded(io.RawIOBase):
     A timeout of the socket would begin anew with each byte.
     """
 
-    def __init__(self, connection: socket.socket, deadline: Deadline, max_bytes: int) -> None:
+    def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
         self._connection = connection
         self._deadline = deadline
-        self._left_bytes = max_bytes
+        self.left_bytes = _HEAD_BYTES
+        self.is_body = False
 
     def readable(self) -> bool:
         return True
@@ -149,9 +147,13 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         self._connection.settimeout(self._deadline.left_seconds())
         count = self._connection.recv_into(buffer)
-        self._left_bytes -= count
-        if self._left_bytes < 0:
-            raise ResponseTooLarge
+        self.left_bytes -= count
+        if self.left_bytes < 0:
+            raise (
+                ResponseTooLarge("answers with a body that is too large")
+                if self.is_body
+                else UnusableResponse("answers with a head that is too large")
+            )
         return count
 
     def sendall(self, data: bytes) -> None:

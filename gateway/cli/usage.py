@@ -12,7 +12,7 @@ from datetime import datetime
 from gateway.billing.period import read_period
 from gateway.billing.report import Report
 from gateway.billing.samples import TooManySamples
-from gateway.cli.calling import CommandFailed, Exit
+from gateway.cli.calling import CommandFailed, Exit, check_text
 from gateway.cli.prometheus import PrometheusArchive
 from gateway.domain.answers import iso_instant
 from gateway.domain.model import UsageOutcome
@@ -27,6 +27,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 def run_usage(arguments: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """Returns the report; with CSV, warnings go to standard error. Raises CommandFailed."""
+    check_text(arguments)
     if arguments.from_ms >= arguments.to_ms:
         raise CommandFailed(Exit.INVALID, "invalid_period", "--from must be before --to")
     now_ms = round(time.time() * 1000)

@@ -231,6 +231,8 @@ ROWS = (
     _row(
         "no answer makes a command print a variable, run on, use up memory or end in a traceback",
         "tests/cli/test_printed_variables.py",
+        "tests/cli/test_hostile_answers.py",
+        "tests/cli/test_any_answer.py",
     ),
     _row("the wall clock jumps and passes midnight under load", "lab/faults/test_clock_jumps.py"),
     _row("a million requests leak no memory, file or task", "lab/faults/test_memory.py"),

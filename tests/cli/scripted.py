@@ -96,8 +96,8 @@ COMMANDS: dict[tuple[str, ...], object] = {
     ("tables", "rotate", *_TABLE, "--format", "env"): ISSUED,
     ("tables", "delete", *_TABLE, "--yes"): None,
     ("credentials", "issue", "--role", ROLE): CREDENTIALS,
-    ("usage", "--from", "2026-11-01", "--to", "2026-11-02"): SAMPLES,
-    ("usage", "--from", "2026-11-01", "--to", "2026-11-02", "--format", "csv"): SAMPLES,
+    ("usage", "--from", "2026-11-01", "--to", "2026-11-01T00:05:00Z"): SAMPLES,
+    ("usage", "--from", "2026-11-01", "--to", "2026-11-01T00:05:00Z", "--format", "csv"): SAMPLES,
 }
 """Every command that calls a server, with an answer that it expects."""
 

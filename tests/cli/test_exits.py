@@ -162,12 +162,49 @@ async def test_unreachable_control_listener_exits_5(command, url):
         "http://x:port",
         "http://x:99999",
         "http://a b",
+        "http://a\x1b[2J",
+        "http://.",
+        "http://x?y",
+        "http://x#y",
     ],
 )
 async def test_malformed_url_exits_4(command, url):
     result = await command("apps", "list", "--org", "acme", "--url", url)
     assert (result.code, result.error["error"]) == (4, "invalid_url")
     assert repr(url) in result.error["detail"]
+
+
+async def test_url_with_a_password_exits_4_and_is_not_printed(command):
+    result = await command("apps", "list", "--org", "acme", "--url", "http://user:secret@localhost")
+    assert (result.code, result.error["error"]) == (4, "invalid_url")
+    assert "secret" not in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("apps", "list", "--org", "\udcff"),
+        ("tables", "show", *BLOG, "--name", "\udcff"),
+        ("credentials", "issue", "--role", "\udcff"),
+        ("whoami", "--url", "\udcff"),
+        (
+            "usage",
+            "--prometheus",
+            "http://x",
+            "--from",
+            "2026-11-01",
+            "--to",
+            "2026-11-02",
+            "--match",
+            "\udcff",
+        ),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+async def test_argument_that_is_not_utf_8_exits_4(command, arguments):
+    result = await command(*arguments)
+    assert (result.code, result.out, result.error["error"]) == (4, "", "usage")
+    assert "not valid UTF-8" in result.error["detail"]
 
 
 @pytest.mark.parametrize(

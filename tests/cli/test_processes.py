@@ -57,6 +57,12 @@ def test_output_that_cannot_be_written_exits_1_with_json():
     }
 
 
+def test_output_that_its_encoding_cannot_express_exits_1_with_json():
+    done = _run("dev", "--print-config", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads(done.stderr)["error"] == "cannot_write_output"
+
+
 def _check_report(report: dict, file: str) -> None:
     assert (report["error"], report["config"]) == ("invalid_configuration", file)
     assert report["detail"]
