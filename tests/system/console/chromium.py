@@ -20,7 +20,7 @@ ARGUMENTS = [
 
 @asynccontextmanager
 async def running_browser() -> AsyncIterator[Browser]:
-    """A browser of its own; the test is skipped where there is none, and fails in CI."""
+    """Starts a browser; tests are skipped without one, and fail in CI."""
     program = shutil.which("chromium")
     if program is None:
         not_covered("there is no chromium: `make chromium` installs Debian's package")

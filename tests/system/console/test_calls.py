@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 
-import pytest
+import pytest_asyncio
 import yaml
 
 from backends.clock import SystemClock
@@ -75,7 +75,7 @@ class Shown:
         return out.decode()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="package")
 async def shown(browser, tmp_path):
     async with run_gateway(clock=SystemClock()) as gateway, visiting(browser, gateway) as visit:
         await gateway.manage("PUT", APP, {"type": "api"})

@@ -1,6 +1,7 @@
 """OIDC sign-in: authorization code with PKCE."""
 
 import pytest
+import pytest_asyncio
 
 from tests.identity.issuer import trusted_from
 from tests.support.clock import FakeClock
@@ -11,7 +12,7 @@ from tests.system.console.visit import visiting
 PLACE = "#/orgs/acme/apps/shop/production"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="package")
 async def met(browser, tmp_path):
     """A visitor of a gateway that trusts an issuer, and the issuer."""
     clock = FakeClock()

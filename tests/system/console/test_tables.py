@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+import pytest_asyncio
 
 from tests.system.console.visit import new_tab
 
@@ -11,7 +11,7 @@ TABLES = f"{APP}/services/kvs/tables"
 PLACE = "#/orgs/acme/apps/blog/production"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="package")
 async def blog(visit):
     """A visitor on the page of an app with one table."""
     await visit.gateway.manage("PUT", APP, {"type": "api"})
