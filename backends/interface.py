@@ -111,12 +111,17 @@ LONGEST_PAGE = 1024
 class Changes(Struct, frozen=True):
     """The names of swapped records, oldest first, and the position after the last of them.
 
-    If `is_complete` is False, names may be missing, and any record may have changed.
+    If `is_complete` is False, names may be missing, and any record may have changed. An answer may miss
+    announcements that are on their way: `unsettled_ms` is then the age of the first read that missed one of
+    them. Every change before the answer that preceded that read has been named.
     """
 
     names: tuple[str, ...]
     position: str
     is_complete: bool
+    unsettled_ms: int | None = None
+    foreign: int = 0
+    """The number of items in the feed that this gateway did not write; they are skipped."""
 
 
 MAX_CHANGES = 1000

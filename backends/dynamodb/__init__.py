@@ -12,6 +12,7 @@ entries        `EntryStore`
 counters       `WindowCounter`
 records        `RecordStore`
 announcements  items of the change feed, and readers' positions
+feed_partition reads of the partition of the change feed, around foreign items
 feed           the feed of changed records
 backend        `Backend`, wired from its settings
 """

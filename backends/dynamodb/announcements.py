@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec import Raw, Struct, field
 
-from backends.dynamodb.items import Number, QueryOutput, Text, change_counter_key, decode
+from backends.dynamodb.items import Number, Text, change_counter_key, decode
 from backends.errors import CorruptEntry
 
 DOUBTED_AFTER_MS = 3_000
@@ -20,7 +20,9 @@ GIVEN_UP_AFTER_MS = 600_000
 """DynamoDB accepts a signature for five minutes, and the signer's clock may be wrong by as much."""
 
 _DIGITS = 20
-_COUNTER = change_counter_key()["sk"]["S"]
+COUNTER: str = change_counter_key()["sk"]["S"]
+"""Sort key of the counter."""
+
 _NOTHING = Raw(b"null")
 
 
@@ -30,12 +32,6 @@ class FeedItem(Struct, frozen=True):
     sort_key: Text = field(name="sk")
     announced: Raw = field(name="m", default=_NOTHING)
     counted: Raw = field(name="n", default=_NOTHING)
-
-    @property
-    def number(self) -> int | None:
-        """Number of an announcement; None for any other item."""
-        text = self.sort_key.value
-        return int(text) if len(text) == _DIGITS and text.isascii() and text.isdecimal() else None
 
     @property
     def name(self) -> str | None:
@@ -49,7 +45,7 @@ class FeedItem(Struct, frozen=True):
     def count(self) -> int | None:
         """Last number given, if this is the counter and can be decoded."""
         try:
-            return int(decode(self.counted, Number))
+            return checked_number(decode(self.counted, Number))
         except CorruptEntry:
             return None
 
@@ -58,22 +54,30 @@ class Page(Struct, frozen=True):
     """One read of the feed: names by number (None: undecodable), the counter, and foreign items.
 
     Numbers above `counted` are left out: they were given after the counter was read, or never. `counted` is
-    None if the counter could not be read.
+    None if the counter cannot be decoded. `is_cut`: the read ended before the span did.
     """
 
     names: dict[int, str | None]
     counted: int | None
     foreign: list[str]
+    is_cut: bool
 
 
-def page_of(output: QueryOutput[FeedItem]) -> Page:
-    """Builds a page. A query that ends before the counter leaves `counted` unknown."""
-    counter = next((item for item in output.items if item.sort_key.value == _COUNTER), None)
-    counted = counter.count if counter is not None else None if bytes(output.last) else 0
-    found = [(item, item.number) for item in output.items if item is not counter]
-    names = {number: item.name for item, number in found if number is not None}
-    foreign = [item.sort_key.value for item, number in found if number is None or item.name is None]
-    return Page({n: name for n, name in names.items() if counted is None or n <= counted}, counted, foreign)
+def number_in(sort_key: str) -> int | None:
+    """Returns the number of an announcement; None for the sort key of any other item."""
+    is_number = len(sort_key) == _DIGITS and sort_key.isascii() and sort_key.isdecimal()
+    return int(sort_key) if is_number else None
+
+
+def checked_number(value: Number) -> int:
+    """Returns a number that an announcement can have. Raises CorruptEntry.
+
+    Beyond it announcements would be sorted and decoded as foreign items: changes that no replica learns of.
+    """
+    number = int(value)
+    if not 0 <= number < 10**_DIGITS:
+        raise CorruptEntry("the counter of the feed in DynamoDB was not written by this gateway")
+    return number
 
 
 class Position(Struct, frozen=True):
@@ -97,6 +101,11 @@ class Position(Struct, frozen=True):
             if number not in there and now_ms - since_ms < GIVEN_UP_AFTER_MS
         }
         return Position(counted, missing, now_ms)
+
+    def unsettled_ms(self, now_ms: int) -> int | None:
+        """Returns the age of the oldest missing number that is not yet doubtful, if there is one."""
+        ages = (now_ms - since_ms for since_ms in self.missing.values())
+        return max((age for age in ages if age < DOUBTED_AFTER_MS), default=None)
 
     def brings_doubt(self, numbers: Iterable[int], now_ms: int) -> bool:
         """Returns True if a number that is still missing became doubtful since the last check."""

@@ -52,7 +52,7 @@ class DynamoBackend:
         self._client = Client(self._transport.post, signer, self._credentials, breaker, time)
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, time.now_ms)
-        self.records = DynamoRecordStore(self._client, settings.table, time.best_ms)
+        self.records = DynamoRecordStore(self._client, settings.table, time.best_ms, clock.monotonic_ms)
         self._fault: BackendError | None = BackendUnavailable("the table is being checked")
         self._logged_reason = ""
         self._checked = asyncio.Event()

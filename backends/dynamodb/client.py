@@ -18,6 +18,7 @@ from backends.dynamodb.failures import (
     failure_of,
     is_dynamodb_output,
     may_be_repeated,
+    too_large,
     unanswered,
 )
 from backends.dynamodb.items import NOT_DYNAMODB
@@ -111,7 +112,7 @@ class Client:
         except ConnectionBroken:
             return self._failed(unanswered("the connection to DynamoDB was lost"))
         except TooLarge:
-            return self._failed(unanswered("a response is larger than any that DynamoDB sends"))
+            return too_large()
         if reply.crc32 is not None and reply.crc32 != str(crc32(reply.body)):
             return self._failed(unanswered("the checksum of a DynamoDB response is wrong"))
         if reply.status != 200:

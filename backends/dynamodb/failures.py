@@ -183,6 +183,16 @@ def unanswered(reason: str) -> Failure:
     return Failure(Cause.UNANSWERED, BackendUnavailable(reason))
 
 
+def too_large() -> Failure:
+    """Builds the failure for a reply beyond the bound. It is neither repeated nor counted by the breaker.
+
+    One foreign item suffices: DynamoDB keeps 1e125 in three bytes and sends 126 digits. It says nothing about
+    other calls.
+    """
+    reason = "a response is larger than any that DynamoDB sends"
+    return Failure(Cause.REFUSED, BackendUnavailable(reason))
+
+
 def _read(reply: HttpReply) -> _Body:
     try:
         return msgspec.json.decode(reply.body, type=_Body)

@@ -15,20 +15,19 @@ incomplete (D189).
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
 
-from backends.dynamodb.announcements import FeedItem, Page, Position, page_of
+from backends.dynamodb.announcements import Position, checked_number
 from backends.dynamodb.client import Client
 from backends.dynamodb.failures import Action, ConditionFailed
+from backends.dynamodb.feed_partition import FeedPartition
 from backends.dynamodb.items import (
     TTL_ATTRIBUTE,
-    GetItemOutput,
     Number,
-    QueryOutput,
     UpdateItemOutput,
     change_counter_key,
     change_key,
@@ -53,30 +52,45 @@ _NOTHING = "-"
 
 
 class DynamoFeed:
-    """Reads the feed and prepares the announcements that transactions add."""
+    """Reads the feed and prepares the announcements that transactions add.
 
-    def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
+    Ages of missing numbers are monotonic: after a jump of the wall clock none is doubted early, or never.
+    """
+
+    def __init__(
+        self, client: Client, table: str, now_ms: Callable[[], int], monotonic_ms: Callable[[], int]
+    ) -> None:
         self._client = client
         self._table = table
         self._now_ms = now_ms
+        self._monotonic_ms = monotonic_ms
+        self._partition = FeedPartition(client, table)
         self._giving_back: set[asyncio.Task[None]] = set()
         self._foreign: set[str] = set()
 
     async def changes(self, position: str | None) -> Changes:
         """See `RecordStore.changes`."""
+        began_ms = self._monotonic_ms()
         if position is None:
-            return await self._begin()
+            return await self._begin(began_ms)
         here = Position.parse(position)
-        page, late = await asyncio.gather(self._from(here.last + 1), self._late(here.missing))
+        reading = self._partition.page(here.last + 1, limit=MAX_CHANGES + 2)
+        page, late = await asyncio.gather(reading, self._late(here.missing))
+        self._name(page.foreign)
         if page.counted is None or not 0 <= page.counted - here.last <= MAX_CHANGES:
-            return await self._begin()
-        announced, now_ms = late | page.names, self._now_ms()
-        there = here.behind(announced, page.counted, now_ms)
+            return await self._begin(began_ms)
+        announced = late | page.names
+        there = here.behind(announced, page.counted, began_ms)
         if len(there.missing) > _MOST_MISSING:
-            return await self._begin()
-        names = tuple(name for name in announced.values() if name not in (None, _NOTHING))
-        is_doubted = None in announced.values() or here.brings_doubt(announced, now_ms)
-        return Changes(names, str(there), is_complete=not is_doubted)
+            return await self._begin(began_ms)
+        is_doubted = None in announced.values() or here.brings_doubt(announced, began_ms)
+        return Changes(
+            tuple(name for name in announced.values() if name not in (None, _NOTHING)),
+            str(there),
+            is_complete=not is_doubted,
+            unsettled_ms=there.unsettled_ms(began_ms),
+            foreign=len(page.foreign),
+        )
 
     async def next_number(self, step: int = 1) -> int:
         """Takes a unique number, `step` ahead of the last one."""
@@ -88,7 +102,7 @@ class DynamoFeed:
             "ReturnValues": "UPDATED_NEW",
         }
         counted = decode(await self._client.call(Action.UPDATE, request), UpdateItemOutput[_Counter])
-        return int(counted.attributes.value)
+        return checked_number(counted.attributes.value)
 
     def announcement(self, number: int, name: str = _NOTHING) -> dict[str, Any]:
         """Returns the write that announces a change of `name`, on condition that the number is free."""
@@ -107,47 +121,28 @@ class DynamoFeed:
         self._giving_back.add(giving)
         giving.add_done_callback(self._giving_back.discard)
 
-    async def _begin(self) -> Changes:
-        page = await self._read(1, limit=_MOST_MISSING + 1, is_forward=False)
+    async def _begin(self, began_ms: int) -> Changes:
+        page = await self._partition.page(1, limit=_MOST_MISSING + 1, is_forward=False)
+        self._name(page.foreign)
         counted = page.counted or 0
-        first = min(page.names, default=counted - _MOST_AFTER_A_REST + 1)
+        unseen = _MOST_MISSING if page.is_cut else _MOST_AFTER_A_REST
+        first = min(page.names, default=counted - unseen + 1)
         start = Position(max(first, counted - _MOST_MISSING + 1, 1) - 1)
-        return Changes((), str(start.behind(page.names, counted, self._now_ms())), is_complete=False)
-
-    async def _from(self, number: int) -> Page:
-        return await self._read(number, limit=MAX_CHANGES + 2)
+        position = str(start.behind(page.names, counted, began_ms))
+        return Changes((), position, is_complete=False, foreign=len(page.foreign))
 
     async def _late(self, missing: dict[int, int]) -> dict[int, str | None]:
         """Reads the missing numbers that have appeared meanwhile."""
-        found = await asyncio.gather(*map(self._find, missing))
+        found = await asyncio.gather(*map(self._partition.find, missing))
         return {number: item.name for number, item in zip(missing, found, strict=True) if item is not None}
 
-    async def _find(self, number: int) -> FeedItem | None:
-        request = {"TableName": self._table, "Key": change_key(number), "ConsistentRead": True}
-        return decode(await self._client.call(Action.GET, request), GetItemOutput[FeedItem]).item
-
-    async def _read(self, first: int, limit: int, *, is_forward: bool = True) -> Page:
-        """Reads announcements from a number on, or the last ones, with the counter, in one query."""
-        start, end = change_key(first), change_counter_key()
-        request = {
-            "TableName": self._table,
-            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :counter",
-            "ExpressionAttributeValues": {":pk": start["pk"], ":first": start["sk"], ":counter": end["sk"]},
-            "ConsistentRead": True,
-            "ScanIndexForward": is_forward,
-            "Limit": limit,
-        }
-        page = page_of(decode(await self._client.call(Action.QUERY, request), QueryOutput[FeedItem]))
-        for sort_key in page.foreign:
-            self._name(sort_key)
-        return page
-
-    def _name(self, sort_key: str) -> None:
-        """Logs a foreign item once, and the first hundred of very many."""
-        if sort_key not in self._foreign and len(self._foreign) < _MOST_NAMED:
-            self._foreign.add(sort_key)
-            shown = sort_key[:40].encode("ascii", "backslashreplace").decode()
-            log.error("foreign item in the DynamoDB feed", extra={"fields": {"item": shown}})
+    def _name(self, foreign: Iterable[str]) -> None:
+        """Logs each foreign item once, and the first hundred of very many."""
+        for sort_key in foreign:
+            if sort_key not in self._foreign and len(self._foreign) < _MOST_NAMED:
+                self._foreign.add(sort_key)
+                shown = sort_key[:40].encode("ascii", "backslashreplace").decode()
+                log.error("foreign item in the DynamoDB feed", extra={"fields": {"item": shown}})
 
 
 class _Counter(Struct, frozen=True):

@@ -119,10 +119,14 @@ class UpdateItemOutput(Struct, Generic[Item], frozen=True):
 
 
 class QueryOutput(Struct, Generic[Item], frozen=True):
-    """Output of Query: one page. `last` is the start key of the next page, empty on the last one."""
+    """Output of Query: one page. `last` is the start key of the next page, empty on the last one.
+
+    `scanned` also counts items that a filter has left out.
+    """
 
     items: list[Item] = field(name="Items")
     last: Raw = field(name="LastEvaluatedKey", default=Raw())
+    scanned: int = field(name="ScannedCount", default=0)
 
 
 def decode(body: bytes | Raw, kind: type[Kind]) -> Kind:

@@ -29,6 +29,9 @@ from backends.interface import Changes, NamedRecord, Record
 _NO_VERSION = ""
 """Version of a foreign item."""
 
+_ATTRIBUTES = "sk, d, r"
+"""Others are foreign, and may be larger than any reply is allowed to be."""
+
 _OF_THE_ANNOUNCEMENT = {1}
 """Position of the announcement among the writes of the transaction."""
 
@@ -72,13 +75,20 @@ class _StartKey(Struct, frozen=True):
 class DynamoRecordStore:
     """A `RecordStore`. Versions are random, so a record that was created again is a different one."""
 
-    def __init__(self, client: Client, table: str, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, client: Client, table: str, now_ms: Callable[[], int], monotonic_ms: Callable[[], int]
+    ) -> None:
         self._client = client
         self._table = table
-        self._feed = DynamoFeed(client, table, now_ms)
+        self._feed = DynamoFeed(client, table, now_ms, monotonic_ms)
 
     async def read(self, name: str) -> Record | None:
-        request = {"TableName": self._table, "Key": record_key(name), "ConsistentRead": True}
+        request = {
+            "TableName": self._table,
+            "Key": record_key(name),
+            "ProjectionExpression": _ATTRIBUTES,
+            "ConsistentRead": True,
+        }
         item = decode(await self._client.call(Action.GET, request), GetItemOutput[_Record]).item
         return None if item is None else item.record()
 
@@ -135,6 +145,7 @@ class DynamoRecordStore:
             "TableName": self._table,
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
+            "ProjectionExpression": _ATTRIBUTES,
             "ConsistentRead": True,
             "Limit": _share_of(limit),
         }

@@ -43,7 +43,7 @@ class ConfiguredDirectory:
         metrics.watch(catalogue.CACHE_ENTRIES, lambda: len(bindings))
         metrics.watch(catalogue.FEED_SILENT, lambda: feed.silent_seconds)
         metrics.watch(catalogue.FEED_GAPS, lambda: feed.gaps)
-        metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(self.parts.corrupt))
+        metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(self.parts.corrupt) + self.parts.feed.foreign)
         metrics.watch(catalogue.RECLAIM_PENDING, lambda: reclaimer.pending)
         metrics.watch(catalogue.RECLAIM_SCANNED, lambda: reclaimer.scanned)
         metrics.watch(catalogue.RECLAIM_DELETED, lambda: reclaimer.deleted)

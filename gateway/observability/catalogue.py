@@ -107,7 +107,9 @@ FEED_GAPS = Metric(
     "Incomplete answers of the change feed; the first answer after a start is one.",
 )
 CORRUPT_RECORDS = Metric(
-    "kvs_directory_corrupt_records", "gauge", "Records that cannot be decoded; the log names them."
+    "kvs_directory_corrupt_records",
+    "gauge",
+    "Records, and items of the feed, that cannot be decoded; the log names them.",
 )
 RECLAIM_PENDING = Metric(
     "kvs_reclaim_tables_pending",

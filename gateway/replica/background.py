@@ -25,7 +25,6 @@ StartTask = Callable[[], Background]
 """Starts a background loop that runs until it is closed."""
 
 _HEALTH_SECONDS = 1.0
-_FEED_SECONDS = 1.0
 _REGISTER_SECONDS = 15.0
 _KEYS_SECONDS = 1.0
 _SCAN_SECONDS = 60.0
@@ -74,8 +73,9 @@ def directory_chores(directory: DirectoryParts) -> list[StartTask]:
 
 
 def _follow_feed(directory: DirectoryParts) -> StartTask:
-    """Polls the feed of changes."""
-    return every(_FEED_SECONDS, directory.feed.follow)
+    """Polls the feed of changes, and sooner after a failed poll."""
+    feed = directory.feed
+    return lambda: Background(feed.follow, lambda: feed.pause_seconds, report)
 
 
 def _register_retention(directory: DirectoryParts) -> StartTask:

@@ -49,6 +49,23 @@ ROWS = (
         "lab/faults/test_directory_simulation.py",
     ),
     _row(
+        "announcements lost, then the store away: a revoked token ends in the cache time, a valid one not",
+        "lab/faults/test_feed_simulation.py",
+        "tests/directory/test_feed.py::"
+        "test_a_binding_bridges_an_outage_if_the_feed_confirmed_it_within_two_seconds_before",
+    ),
+    _row(
+        "connections cut five times within 2 s: a revocation takes effect within 2 s",
+        "lab/faults/test_feed_simulation.py",
+        "tests/directory/test_cut_connections.py",
+    ),
+    _row(
+        "a foreign item in DynamoDB's feed, however large, is named and hides no change",
+        "tests/backends/dynamodb/test_feed.py",
+        "tests/backends/dynamodb/test_faults.py::"
+        "test_a_response_that_is_too_large_is_not_asked_for_again_and_opens_no_breaker",
+    ),
+    _row(
         "Redis killed, stopped, restarted, or absent at the start",
         "lab/store_faults/test_redis.py::test_redis_killed_under_load",
         "lab/store_faults/test_redis.py::test_redis_stopped_under_load_while_bindings_expire",

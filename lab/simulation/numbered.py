@@ -88,8 +88,8 @@ class FeedItems:
         return {each: item for each, item in self._items.items() if self._seen_from.get(each, now) <= now}
 
     def _page(self, request: dict[str, Any]) -> dict[str, Any]:
-        first = request["ExpressionAttributeValues"][":first"]["S"]
-        found = sorted((each, item) for each, item in self._visible().items() if each >= first)
+        first, last = (request["ExpressionAttributeValues"][each]["S"] for each in (":first", ":last"))
+        found = sorted((each, item) for each, item in self._visible().items() if first <= each <= last)
         if not request["ScanIndexForward"]:
             found.reverse()
         page = [item for _, item in found[: request["Limit"]]]
@@ -108,7 +108,7 @@ class _NumberedRecords(RemoteRecords):
     def __init__(self, network: Network, items: FeedItems, clock: Clock) -> None:
         super().__init__(network)
         self._items = items
-        self._dynamo = DynamoRecordStore(self, "table", clock.wall_ms)
+        self._dynamo = DynamoRecordStore(self, "table", clock.wall_ms, clock.monotonic_ms)
 
     async def swap(self, name: str, document: bytes | None, expected: str | None) -> bool:
         return await self._dynamo.swap(name, document, expected)

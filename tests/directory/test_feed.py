@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from backends.interface import MAX_CHANGES
 from gateway.directory.resolve.freshness import SILENCE_MS
@@ -204,6 +205,53 @@ async def test_a_binding_looked_up_after_a_gap_is_usable_during_an_outage(region
     await following.feed.follow()
     assert await following.knows(token)
     assert await _may_use_in_an_outage(region, following, token, STALE_TTL_MS // 1000)
+
+
+def _await_an_announcement(replica, since_ms: int, now_ms) -> None:
+    """Leaves each answer unsettled from now on, as if an announcement were late or lost."""
+    changes = replica.records.changes
+
+    async def unsettled(position):
+        return structs.replace(await changes(position), unsettled_ms=now_ms() - since_ms)
+
+    replica.records.changes = unsettled
+
+
+@pytest.mark.parametrize(("seconds", "is_bridged"), [(1, True), (2, False)])
+async def test_a_binding_bridges_an_outage_if_the_feed_confirmed_it_within_two_seconds_before(
+    region, replica, following, seconds, is_bridged
+):
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, 3600)
+    region.clock.advance(1000)
+    now_ms = region.clock.monotonic_ms
+    _await_an_announcement(following, now_ms(), now_ms)
+    await _pass(region, following, seconds - 1)
+    assert await _may_use_in_an_outage(region, following, token, CACHE_TTL_MS // 1000 - seconds - 1)
+    assert await _may_use_in_an_outage(region, following, token, seconds + 1) == is_bridged
+
+
+async def test_an_announcement_that_was_missing_at_a_gap_delays_no_confirmation(region, replica, following):
+    await _lose_changes(region)
+    now_ms = region.clock.monotonic_ms
+    _await_an_announcement(following, now_ms(), now_ms)
+    token = await replica.create()
+    await following.feed.follow()
+    await following.knows(token)
+    await _pass(region, following, 3600)
+    assert await _may_use_in_an_outage(region, following, token, STALE_TTL_MS // 1000)
+
+
+async def test_a_failed_poll_is_repeated_sooner(region, following):
+    assert following.feed.pause_seconds == 1.0
+    region.faults.fail = {"changes"}
+    await following.feed.follow()
+    assert following.feed.pause_seconds == 0.1
+    region.faults.fail = set()
+    await following.feed.follow()
+    assert following.feed.pause_seconds == 1.0
 
 
 async def _version(region, name: str) -> str | None:

@@ -18,9 +18,13 @@ log = logging.getLogger("kvs.redis")
 
 PING = pack("PING")
 MAX_IN_FLIGHT = 1000
-FIRST_PAUSE_SECONDS = 0.05
+FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 0.5
 """Longest pause between two attempts to connect. Service is promised back within a second."""
+
+_QUICK_ATTEMPTS = 5
+"""Attempts before the pause grows: a server whose connections are cut five times within 2 s is connected for
+most of that time, so a poll of the change feed succeeds."""
 
 _SETTLED_SECONDS = 1.0
 """A connection that ends sooner counts as one more failed attempt."""
@@ -184,4 +188,5 @@ class Server:
         """Returns 0 after the loss of a settled connection, otherwise a backoff with jitter (D90)."""
         if not self._failed_attempts:
             return 0.0
-        return jittered(min(FIRST_PAUSE_SECONDS * 2 ** min(self._failed_attempts, 8), LONGEST_PAUSE_SECONDS))
+        doublings = min(max(self._failed_attempts - _QUICK_ATTEMPTS, 0), 8)
+        return jittered(min(FIRST_PAUSE_SECONDS * 2**doublings, LONGEST_PAUSE_SECONDS))

@@ -96,9 +96,9 @@ class CachedBindings:
             self._freshness.expire(cached)
         self._lookups.note_change(environment)
 
-    def feed_confirmed(self, as_of_ms: int, *, is_complete: bool) -> None:
+    def feed_confirmed(self, as_of_ms: int, *, is_complete: bool, lag_ms: int = 0) -> None:
         """Notes that the feed has announced every change before `as_of_ms`, or may have missed some."""
-        self._freshness.feed_confirmed(as_of_ms, is_complete=is_complete)
+        self._freshness.feed_confirmed(as_of_ms, is_complete=is_complete, lag_ms=lag_ms)
         if not is_complete:
             self._cache.drop_unknown()
             self._lookups.note_possible_changes()

@@ -13,7 +13,9 @@ again before their next use. A change that failed here may have been applied: th
 
 While the store is down, a binding is used for `fresh_ms` and `stale_ms` after the store last confirmed it, by
 the feed or by a lookup, and each token tries the store once a second. A binding from an earlier epoch may be
-one whose revocation the feed lost, so without a newer lookup it is used for `fresh_ms` only (D160).
+one whose revocation the feed lost, so without a newer lookup it is used for `fresh_ms` only (D160). The same
+holds if the last answer before the outage confirmed nothing within `SILENCE_MS`: an announcement that it was
+still waiting for may have been lost.
 """
 
 from backends.clock import Clock
@@ -37,9 +39,14 @@ class Freshness:
         self._feed_ms = min(SILENCE_MS, retention.fresh_ms)
         self._epoch = 0
         self._confirmed_ms = self._confirmed_before_epoch_ms = _NEVER_MS
+        self._is_behind = False
 
-    def feed_confirmed(self, as_of_ms: int, *, is_complete: bool) -> None:
-        """Notes that the feed has announced every change before `as_of_ms`, or may have missed some."""
+    def feed_confirmed(self, as_of_ms: int, *, is_complete: bool, lag_ms: int = 0) -> None:
+        """Notes that the feed has announced every change before `as_of_ms`, or may have missed some.
+
+        The answer that says so is for a poll that began `lag_ms` later.
+        """
+        self._is_behind = lag_ms >= SILENCE_MS
         if not is_complete:
             self._epoch += 1
             self._confirmed_before_epoch_ms = self._confirmed_ms
@@ -64,9 +71,10 @@ class Freshness:
 
     def expire(self, cached: CachedBinding) -> None:
         """Requires a lookup before the next use; while the store is down the binding may still be used."""
-        # `may_be_stale` is sticky: once a gap of the feed has passed over the binding, only a new lookup (it
-        # makes a new CachedBinding) allows the long use in an outage again.
-        cached.may_be_stale = cached.may_be_stale and cached.epoch == self._epoch
+        # `may_be_stale` is sticky: once a gap of the feed, or a feed that is behind, has passed over the
+        # binding, only a new lookup (it makes a new CachedBinding) allows the long use in an outage again.
+        is_covered = cached.epoch == self._epoch and not self._is_behind
+        cached.may_be_stale = cached.may_be_stale and is_covered
         # Up to now every answer of the feed confirmed the binding implicitly. Later ones no longer do, so the
         # last one is written down: that of the binding's own epoch, because an answer that begins an epoch
         # does not say what happened before it.

@@ -6,8 +6,9 @@ import logging
 
 import pytest
 
+from backends.breaker import FAILURES_TO_OPEN
 from backends.clock import SystemClock
-from backends.dynamodb import client
+from backends.dynamodb import client, transport
 from backends.dynamodb.transport import LARGEST_REPLY_BYTES
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable
 from tests.backends.dynamodb.conformance import opened_dynamodb
@@ -92,6 +93,21 @@ async def test_a_response_beyond_any_of_dynamodbs_is_not_taken_in(endpoint, name
             endpoint.always(each, huge)
         with pytest.raises(BackendUnavailable, match="larger than any that DynamoDB sends"):
             await call(store)
+
+
+async def test_a_response_that_is_too_large_is_not_asked_for_again_and_opens_no_breaker(
+    endpoint, monkeypatch
+):
+    """A foreign item suffices, and says nothing about other calls."""
+    monkeypatch.setattr(transport, "LARGEST_REPLY_BYTES", 1000)
+    async with store_on(endpoint) as store:
+        endpoint.always("GetItem", Answer(b"{" + b" " * 1000 + b"}"))
+        endpoint.calls.clear()
+        for _ in range(2 * FAILURES_TO_OPEN):
+            with pytest.raises(BackendUnavailable, match="larger than any"):
+                await READS["get"][1](store)
+        assert len(endpoint.of("GetItem")) == 2 * FAILURES_TO_OPEN
+        await WRITES["put"][1](store)
 
 
 async def test_a_response_of_nothing_but_brackets_is_an_ordinary_failure(endpoint):

@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import pytest
 
+from backends.dynamodb import feed as feed_module
+from backends.dynamodb import transport
 from backends.dynamodb.announcements import DOUBTED_AFTER_MS, GIVEN_UP_AFTER_MS
 from backends.dynamodb.failures import Action
 from backends.dynamodb.items import change_counter_key, change_key
@@ -155,6 +157,61 @@ async def test_a_foreign_item_hides_no_change(store, feed, sort_key, name):
         assert (changes.names, changes.is_complete) == (("b",), True)
 
 
+HUGE = {"L": [{"N": "1e125"}] * 1000}
+"""Three bytes for each number in the table, 126 digits in a reply."""
+
+
+@pytest.fixture
+def short_replies(monkeypatch) -> None:
+    monkeypatch.setattr(transport, "LARGEST_REPLY_BYTES", 50_000)
+
+
+@pytest.mark.parametrize("sort_key", ["foreign", change_key(2)["sk"]["S"], change_key(9)["sk"]["S"]])
+@pytest.mark.parametrize("attribute", ["m", "n", "other"])
+@pytest.mark.usefixtures("short_replies")
+async def test_a_foreign_item_too_large_for_a_reply_hides_no_change(store, feed, caplog, sort_key, attribute):
+    await store.records.swap("a", b"1", None)
+    here = (await store.records.changes(None)).position
+    await _write(feed, sk={"S": sort_key}, **{attribute: HUGE})
+    await store.records.swap("b", b"1", None)
+    changes = await store.records.changes(here)
+    assert changes.names == ("b",)
+    assert changes.is_complete == (sort_key != change_key(2)["sk"]["S"])
+    begun = await store.records.changes(None)
+    assert changes.foreign == begun.foreign == 1
+    assert [record.fields for record in caplog.records] == [{"item": sort_key}]
+    await store.records.swap("c", b"1", None)
+    for position in (changes.position, begun.position):
+        changes = await store.records.changes(position)
+        assert changes.names[-1:] == ("c",)
+
+
+async def test_foreign_items_that_end_a_query_before_the_counter_hide_no_change(store, feed, monkeypatch):
+    monkeypatch.setattr(feed_module, "MAX_CHANGES", 5)
+    here = (await store.records.changes(None)).position
+    for number in range(10):
+        await _write(feed, sk={"S": f"foreign {number}"}, m={"S": "a name"})
+    for name in ("a", "b"):
+        await store.records.swap(name, b"1", None)
+        changes = await store.records.changes(here)
+        assert (changes.names, changes.is_complete) == ((name,), True)
+        here = changes.position
+
+
+async def test_an_announcement_that_is_awaited_leaves_the_answer_unsettled(store, feed, clock):
+    here = (await store.records.changes(None)).position
+    slow = await feed.next_number()
+    ages = []
+    for _ in range(DOUBTED_AFTER_MS // 1000 + 2):
+        changes = await store.records.changes(here)
+        ages.append((changes.unsettled_ms, changes.is_complete))
+        here = changes.position
+        clock.advance(1000)
+    assert ages == [(0, True), (1000, True), (2000, True), (None, False), (None, True)]
+    await _announce(feed, slow, "slow")
+    assert (await store.records.changes(here)).names == ("slow",)
+
+
 async def test_a_number_that_somebody_else_has_taken_is_passed(store, feed):
     await _write(feed, sk=change_key(2)["sk"], m={"S": "a name"})
     await store.records.swap("a", b"1", None)
@@ -180,9 +237,17 @@ async def test_changes_are_delivered_after_the_counter_was_removed(store, feed, 
     assert (await store.records.changes(position)).is_complete
 
 
-async def test_while_the_counter_is_unreadable_nothing_is_changed_and_the_feed_is_incomplete(store, feed):
+@pytest.mark.usefixtures("short_replies")
+@pytest.mark.parametrize(
+    "count",
+    [{"S": "many"}, {"N": "1e25"}, {"N": "-5"}, {"N": "0.5"}, HUGE],
+    ids=lambda count: repr(count)[:20],
+)
+async def test_while_the_counter_is_unreadable_nothing_is_changed_and_the_feed_is_incomplete(
+    store, feed, count
+):
     here = (await store.records.changes(None)).position
-    await _write(feed, sk=change_counter_key()["sk"], n={"S": "many"})
+    await _write(feed, sk=change_counter_key()["sk"], n=count)
     with pytest.raises(BackendError):
         await store.records.swap("a", b"1", None)
     assert await store.records.read("a") is None

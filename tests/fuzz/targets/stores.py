@@ -116,9 +116,9 @@ def dynamodb(data: bytes) -> None:
     """Bodies of DynamoDB's responses: their values, or a `BackendError`."""
     client = CannedOutputs(data)
     check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
-    check_records(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
-    check_page(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
-    check_feed(DynamoRecordStore(client, "kvs", CLOCK.wall_ms))
+    check_records(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
+    check_page(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
+    check_feed(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
     check_counters(DynamoWindowCounter(client, "kvs", CLOCK.wall_ms))
     with suppress(ConditionFailed):
         failure_of(HttpReply(400, None, data))
