@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 )
 
@@ -28,6 +29,7 @@ var (
 type connection struct {
 	net.Conn
 	plain  net.Conn // below TLS
+	below  *records // nil without TLS
 	reader *bufio.Reader
 	writer *bufio.Writer
 	bound  *bounded
@@ -65,8 +67,10 @@ func (d dialer) dial(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	opened := plain
+	var below *records
 	if d.tls != nil {
-		secured := tls.Client(plain, d.tls)
+		below = newRecords(plain)
+		secured := tls.Client(below, d.tls)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = plain.Close()
 			return nil, err
@@ -77,6 +81,7 @@ func (d dialer) dial(ctx context.Context) (*connection, error) {
 	return &connection{
 		Conn:   opened,
 		plain:  plain,
+		below:  below,
 		reader: bufio.NewReaderSize(bound, bufferBytes),
 		writer: bufio.NewWriterSize(opened, bufferBytes),
 		bound:  bound,
@@ -123,10 +128,22 @@ func (c *connection) readHead(request *http.Request) (*http.Response, error) {
 
 // isAlive reports that the gateway has neither closed the connection nor sent data since the last answer.
 func (c *connection) isAlive() bool {
-	_, hasTLS := c.Conn.(*tls.Conn)
+	if time.Since(c.idle) >= longestIdle || c.below != nil && !c.hasReadAll() {
+		return false
+	}
 	// The deadline of the last exchange may have passed, and would make the check of isSilent fail.
-	inTime := time.Since(c.idle) < longestIdle && c.SetReadDeadline(time.Time{}) == nil
-	return inTime && isSilent(c.plain, hasTLS)
+	return c.SetReadDeadline(time.Time{}) == nil && isSilent(c.plain)
+}
+
+// hasReadAll reports that TLS keeps no data which has already left the socket. With a deadline in the past a read
+// returns such data, or the timeout, and leaves the socket alone.
+func (c *connection) hasReadAll() bool {
+	if c.SetReadDeadline(past) != nil || !c.below.isEmpty() {
+		return false
+	}
+	var next [1]byte
+	length, err := c.Conn.Read(next[:])
+	return length == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // bounded is a reader with a limit.

@@ -148,7 +148,7 @@ export class KvsClient {
   async #put(key, value, options) {
     requireKnown(options, PUT_OPTIONS);
     const { ttlSeconds, ...ofCall } = options;
-    const tail = ttlSeconds === undefined ? "}" : `,"ttlSeconds":${JSON.stringify(ttlSeconds)}}`;
+    const tail = ttlSeconds === undefined ? "}" : `,"ttlSeconds":${ttlText(ttlSeconds)}}`;
     const head = `{"key":${this.#keyText(key)},"value":`;
     const body = Buffer.concat([Buffer.from(head), value, Buffer.from(tail)]);
     requireDone(await this.#call("put", body, ofCall), "ok");
@@ -176,6 +176,12 @@ export class KvsClient {
     if (typeof key === "string") return JSON.stringify(this.#settings.prefix + key);
     throw new InvalidRequest({ code: "invalid_key", detail: `key: expected a string, not ${typeof key}` });
   }
+}
+
+/** Refuses values that JSON would change or cannot carry. @param {unknown} seconds */
+function ttlText(seconds) {
+  if (typeof seconds === "number" && Number.isFinite(seconds)) return JSON.stringify(seconds);
+  throw new InvalidRequest({ code: "invalid_ttl", detail: "ttlSeconds: expected a whole number of seconds" });
 }
 
 /**

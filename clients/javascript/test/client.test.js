@@ -138,3 +138,11 @@ test("an answer that is not of the gateway is refused", async (context) => {
   const { client } = await startBoth(context, answer);
   while (texts.length > 0) await assert.rejects(client.get("k"), InvalidAnswer);
 });
+
+test("a TTL that JSON cannot carry is refused", async (context) => {
+  const { client, seen } = await startBoth(context, DONE);
+  for (const ttlSeconds of /** @type {any[]} */ ([NaN, Infinity, 60n, "60", null, () => 60])) {
+    await assert.rejects(client.put("k", 1, { ttlSeconds }), { name: "InvalidRequest", code: "invalid_ttl" });
+  }
+  assert.equal(seen.length, 0);
+});
