@@ -252,9 +252,10 @@ ROWS = (
         "tests/cli/test_any_answer.py",
     ),
     _row(
-        "bytes that answer no request, and any bytes as an answer: every client ends each call with its own answer",
-        "tests/system/clients/test_scenarios.py::test_with_a_scripted_server",
+        "unasked, late and malformed answers: a client's call has its own answer or a typed error",
         "tests/system/clients/test_python.py::test_its_own_tests_pass",
+        "tests/system/clients/test_javascript.py::test_its_own_tests_pass",
+        "tests/system/clients/test_go.py::test_its_own_tests_pass",
     ),
     _row("the wall clock jumps and passes midnight under load", "lab/faults/test_clock_jumps.py"),
     _row("a million requests leak no memory, file or task", "lab/faults/test_memory.py"),

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from urllib.parse import parse_qs
 
+from tests.support.accepting import stop_accepting
+
 BEGIN = 1_793_491_200
 TARGET = {"instance": "10.0.0.1:9090", "job": "kvs"}
 TENANT = {"org": "acme", "app": "shop", "env": "production", "table": "sessions", "operation": "get"}
@@ -122,3 +124,4 @@ async def answering(tls: ssl.SSLContext | None = None):
         port = listener.sockets[0].getsockname()[1]
         answers.url = f"http{'s' if tls else ''}://127.0.0.1:{port}"
         yield answers
+        await stop_accepting(listener)

@@ -8,6 +8,7 @@ import pytest
 from gateway.cli import management
 from gateway.directory.apps import changes
 from tests.cli.conftest import BLOG
+from tests.support.accepting import stop_accepting
 from tests.support.config import CONTROL_TOKEN, ROLE
 
 TABLE = (*BLOG, "--name", "posts")
@@ -79,6 +80,7 @@ async def _server(answer: bytes):
     server = await asyncio.start_server(answer_once, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await stop_accepting(server)
 
 
 @pytest.mark.parametrize("arguments", USAGE, ids=" ".join)

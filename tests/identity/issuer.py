@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
+from tests.support.accepting import stop_accepting
 from tests.support.clock import FakeClock
 
 ISSUER = "https://issuer.example.com"
@@ -138,4 +139,4 @@ async def issuing():
     try:
         yield server
     finally:
-        listening.close()
+        await stop_accepting(listening)

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Self
 
+from tests.support.accepting import stop_accepting
 from tests.support.evidence import note_fault
 
 HOST = "127.0.0.1"
@@ -85,7 +86,7 @@ class Link:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._listener.close()
+        await stop_accepting(self._listener)
         for carrier in self._carriers:
             carrier.cancel()
         if self._carriers:

@@ -17,6 +17,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from backends.clock import SystemClock
+from tests.support.accepting import stop_accepting
 from tests.support.dynamodb.answers import JSON, Answer, Ending, refusal
 from tests.support.dynamodb.signature import verify_signature
 
@@ -113,7 +114,7 @@ class ScriptedEndpoint:
                 self._session = await resources.enter_async_context(aiohttp.ClientSession())
             resources.push_async_callback(self._end_carriers)
             listener = await asyncio.start_server(self._carry, HOST, self._port)
-            resources.callback(listener.close)
+            resources.push_async_callback(stop_accepting, listener)
             self._port = listener.sockets[0].getsockname()[1]
             self._resources = resources.pop_all()
         return self

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Self
 
+from tests.support.accepting import stop_accepting
 from tests.support.ports import HOST
 from tests.support.redis.resp import CommandBuffer
 
@@ -36,7 +37,7 @@ class ScriptedRedis:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._listener.close()
+        await stop_accepting(self._listener)
         self.close_connections()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
