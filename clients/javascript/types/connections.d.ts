@@ -2,7 +2,8 @@
  * A pool of persistent connections to one gateway, with one POST at a time on each.
  *
  * It uses undici's pool directly: the built-in fetch, which is built on it, costs several times the CPU, and its
- * pool size and idle timeout can be set only for the whole process (D204).
+ * pool size and idle timeout can be set only for the whole process (D204). From 7.30.2 on it reads an idle connection
+ * before it writes: what arrived while the program computed is not taken for an answer.
  */
 export type Response = {
     status: number;
