@@ -16,6 +16,7 @@ stages      CPU of each stage alone, on silent connections; a program of its own
 footprint   memory and start-up
 scale       sizes of values, replicas
 issuing     CPU per credential that workloads fetch; a program of its own
+fairness    latency of gets beside busy clients of the other listeners; hammer is the program of these
 dynamodb    CPU per call of DynamoDB beside aiobotocore; calls is the program
 processes   a server on its own core, from ready to stopped
 clients     the clients for other programs beside their alternatives; programs in each language

@@ -26,6 +26,8 @@ class Plan(Struct, frozen=True):
     requests_seconds: float = 90.0
     """A machine that is slower than that serves fewer."""
     starts: int = 5
+    fairness_seconds: float = 2.0
+    fairness_rounds: int = 1
 
 
 FULL = Plan(results=Path(__file__).with_name("results"))
@@ -41,6 +43,7 @@ QUICK = Plan(
     idle_connections=200,
     requests=10_000,
     starts=1,
+    fairness_seconds=0.5,
 )
 
 

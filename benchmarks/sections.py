@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from benchmarks import report
 from benchmarks.dynamodb import measure_calls
+from benchmarks.fairness import FAIRNESS, fairness_table, measure_fairness
 from benchmarks.footprint import footprint_table, measure_footprint
 from benchmarks.gateways import ON_MEMORY, on_redis
 from benchmarks.issuing import ISSUING, issuing_table, measure_issuing
@@ -42,6 +43,7 @@ class Bench:
             "Sizes of values": self.values,
             "Replicas": self.replicas,
             "Issuing credentials": self.issuing,
+            "Share of the event loop": self.fairness,
             "Calls of DynamoDB": self.dynamodb,
         }
 
@@ -91,6 +93,11 @@ class Bench:
         """Credentials that workloads fetch."""
         measured = measure_issuing(self._folder, self._plan)
         return Found(f"{ISSUING}\n\n{issuing_table(measured)}", measured)
+
+    def fairness(self) -> Found:
+        """Gets beside busy clients of the other listeners."""
+        measured = measure_fairness(self._folder, self._redis_port, self._plan)
+        return Found(f"{FAIRNESS}\n\n{fairness_table(measured)}", measured)
 
     def dynamodb(self) -> Found:
         """CPU of a call in the calling process."""

@@ -30,14 +30,14 @@ RETENTION = "memory/bindings"
 LEASE = "lease/reclaiming"
 
 
-class RetiringToken(Struct, frozen=True):
+class RetiringToken(Struct, frozen=True, gc=False):
     """A rotated token that still works until `valid_until_ms` (wall clock)."""
 
     sha256: str
     valid_until_ms: int
 
 
-class TableRecord(Struct, frozen=True):
+class TableRecord(Struct, frozen=True, gc=False):
     """One table. Times are wall-clock milliseconds; declared tables have none."""
 
     id: str
@@ -59,7 +59,7 @@ class TableRecord(Struct, frozen=True):
         return replace(self, retiring=tuple(t for t in self.retiring if t.valid_until_ms > now_ms))
 
 
-class AppRecord(Struct, frozen=True):
+class AppRecord(Struct, frozen=True, gc=False):
     """One app environment. Operators set `suspended`; the data plane obeys `active`.
 
     `changes` holds the ids of the latest changes, by which a writer recognizes its own (D133).

@@ -24,8 +24,14 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ROWS_PER_STEP = 25
 """At most 375 lines, in 0.1 ms. In one step, 100,000 series would hold the event loop for 0.1 s."""
 
+_SAMPLES_PER_STEP = 40
+"""Samples of a service metric: 0.2 ms. A histogram by store, operation and outcome has hundreds."""
+
 _RENDERINGS = 2
 """Texts that are rendered concurrently. Each takes megabytes, and more would not be ready sooner."""
+
+_HEAD_LINES = 2
+"""HELP and TYPE."""
 
 _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31
@@ -69,7 +75,8 @@ class Exposition:
 
     async def _service_parts(self) -> AsyncIterator[bytes]:
         for family in self._registry.collect():
-            yield generate_latest(_OneFamily(family))
+            for start in range(0, max(len(family.samples), 1), _SAMPLES_PER_STEP):
+                yield _text_of(family, start)
 
 
 async def _joined(*texts: AsyncIterator[bytes], gzip: bool) -> bytes:
@@ -83,6 +90,14 @@ async def _joined(*texts: AsyncIterator[bytes], gzip: bool) -> bytes:
     whole = b"".join([*parts, packer.flush() if packer else b""])
     await asyncio.sleep(0)  # joining megabytes takes as long as a step
     return whole
+
+
+def _text_of(family: Metric, start: int) -> bytes:
+    """Renders the next few samples of a family, with its head before the first."""
+    part = Metric(family.name, family.documentation, family.type)
+    part.samples = family.samples[start : start + _SAMPLES_PER_STEP]
+    text = generate_latest(_OneFamily(part))
+    return text.split(b"\n", _HEAD_LINES)[-1] if start else text
 
 
 class _ProcessMetrics(Collector):

@@ -15,18 +15,21 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from backends.interface import Record, RecordStore
+from backends.interface import NamedRecord, Record, RecordStore
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import APPS, AppRecord
 
-_RECORDS_PER_READ = 512
-"""Maximum number of records of one read: their reply is parsed in one piece, in 0.8 ms."""
+_RECORDS_PER_READ = 100
+"""Maximum number of records of one read. Redis serves no call meanwhile, and one piece parses its reply."""
+
+_READS = 1
+"""Reads of all lists in progress. More would queue in the store, before those of calls."""
 
 _NAMES_PER_PAGE = 50
 """Names read per step of a list of organizations: the maximum cost of one organization."""
 
-_HIDDEN_READS = 4
+_HIDDEN_READS = 5
 """Maximum number of reads for one page of apps beyond those for its limit, to get past hidden apps."""
 
 _ORG_STEPS = 100
@@ -58,6 +61,7 @@ class DirectoryPages:
         self._declared = declared
         self._records = records
         self._corrupt = corrupt
+        self._reads = asyncio.Semaphore(_READS)
 
     async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Listing[AppRecord]:
         """Returns at most `limit` visible apps of an organization.
@@ -70,7 +74,7 @@ class DirectoryPages:
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
         apps: list[AppRecord] = []
         for size in _reads(limit):
-            managed = await self._records.page(prefix, after=position, limit=size)
+            managed = await self._page(prefix, position, size)
             found = dict(managed) | dict(self._declared.page(prefix, position, size))
             names = sorted(found)[:size]
             named = [(name[len(prefix) :].partition("/")[0], name, found[name]) for name in names]
@@ -93,6 +97,10 @@ class DirectoryPages:
                     )
             await asyncio.sleep(0)
         return apps
+
+    async def _page(self, prefix: str, after: str, limit: int) -> Sequence[NamedRecord]:
+        async with self._reads:
+            return await self._records.page(prefix, after=after, limit=limit)
 
     async def organizations(self, after: str, limit: int, is_shown: IsShown) -> Listing[str]:
         """Returns at most `limit` visible organizations that have an app, behind `after` if given."""
@@ -122,7 +130,7 @@ class DirectoryPages:
         found: list[str] = []
         reached = after
         for _ in range(max(limit, _ORG_STEPS)):
-            page = await self._records.page(APPS, after=position, limit=_NAMES_PER_PAGE)
+            page = await self._page(APPS, position, _NAMES_PER_PAGE)
             orgs = [match[1] for name, _ in page if (match := _ORG.match(name))]
             found += [org for org, _ in groupby(orgs) if is_shown(org)]
             if len(page) < _NAMES_PER_PAGE:
