@@ -54,8 +54,13 @@ class ControlPlane:
         self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge)
         files = read_files() if settings.console.enabled else None
         self.public = PublicHandler(files, sign_in_of(settings.control), self.handler.handle)
+        turns = shared.turns
         self.service = Service(
-            shared.turns.lane().paced(self.public.handle), shared.edge, clock, fence=shared.fence
+            turns.lane().paced(self.public.handle),
+            shared.edge,
+            clock,
+            fence=shared.fence,
+            handshakes=turns.handshakes,
         )
         shared.metrics.watch_all(
             catalogue.CONTROL_REQUESTS, lambda: {**self.handler.counted, **self.public.counted}

@@ -44,6 +44,7 @@ class CredentialsPlane:
             clock,
             is_draining=shared.drain.begun.is_set,
             fence=shared.fence,
+            handshakes=shared.turns.handshakes,
         )
         shared.metrics.watch_all(catalogue.CREDENTIALS_REQUESTS, lambda: self.handler.counted)
 

@@ -18,7 +18,12 @@ class OpsPlane:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.begun.is_set)
         self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
-        self.service = Service(in_two_lanes(self.handler, shared.turns), shared.edge, shared.clock)
+        self.service = Service(
+            in_two_lanes(self.handler, shared.turns),
+            shared.edge,
+            shared.clock,
+            handshakes=shared.turns.handshakes,
+        )
         metrics.watch(catalogue.DRAINING, drain.begun.is_set)
         metrics.watch_labelled(catalogue.DEPENDENCY_UP, self.health.dependencies)
         metrics.watch_all(catalogue.DEPENDENCY_WARNING, self.health.warning_levels)

@@ -7,13 +7,21 @@ from sys import intern
 from typing import cast
 
 from gateway.domain.errors import Overloaded
+from gateway.http.admission import Deadline
 from gateway.http.connection import Connection
 from gateway.http.service import Service
 from gateway.http.state import NEW
 
+_HANDSHAKE_RECORD = 22
+_RECORD_HEAD, _MESSAGE_HEAD = 5, 4
+_LONGEST_HELLO = 16_384
+
 
 class Handshake(asyncio.Protocol):
     """Is admitted, shakes hands, and makes way for a `Connection`, which is admitted on its own.
+
+    With a lane for handshakes, one begins once its ClientHello has arrived, and then waits for its turn:
+    signing the answer takes a millisecond, so the handshakes of a crowd would hold the loop.
 
     Two kinds of bytes may come too early, and are kept: the beginning of the handshake, because uvloop reads
     as soon as there is a connection, even if reading is paused; and a request right behind the handshake,
@@ -29,6 +37,7 @@ class Handshake(asyncio.Protocol):
         self._is_begun = False
         self._of_handshake: list[bytes] = []
         self._of_requests: list[bytes] = []
+        self._deadline = Deadline(asyncio.get_running_loop())
         self.peer = ""
 
     # for the listener: `OpenConnection`
@@ -57,8 +66,10 @@ class Handshake(asyncio.Protocol):
         limiter = self._service.limiter
         # a connection that was refused shakes hands first, to be refused in words by `Connection`
         if limiter.admit(self) or limiter.may_linger(self):
-            self._transport.pause_reading()
-            self._task = asyncio.get_running_loop().create_task(self._serve(), name="handshake")
+            if self._service.handshakes is None:
+                self._begin()
+            else:
+                self._deadline.set(self._service.settings.head_seconds, self.abort)
         else:
             self._service.count_refusal(Overloaded())
             limiter.leave(self)
@@ -66,10 +77,20 @@ class Handshake(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         (self._of_requests if self._is_begun else self._of_handshake).append(data)
+        if self._task is None:
+            self._of_handshake = [b"".join(self._of_handshake)]
+            if is_whole_hello(self._of_handshake[0]):
+                self._begin()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Leaves: the connection was lost before the handshake began."""
+        self._deadline.close()
         self._service.limiter.leave(self)
+
+    def _begin(self) -> None:
+        self._deadline.close()
+        self._transport.pause_reading()
+        self._task = asyncio.get_running_loop().create_task(self._serve(), name="handshake")
 
     async def _serve(self) -> None:
         secured: asyncio.Transport | None = None
@@ -108,9 +129,28 @@ class Handshake(asyncio.Protocol):
         self._is_begun = True
         await asyncio.sleep(0)  # its protocol has the transport
         protocol = cast(asyncio.BufferedProtocol, self._transport.get_protocol())
+        delivery = self._deliver_to(protocol)
+        lane = self._service.handshakes
+        await (delivery if lane is None else lane.run(delivery))
+        return await handshake
+
+    async def _deliver_to(self, protocol: asyncio.BufferedProtocol) -> None:
+        """Delivers the beginning of the handshake. The protocol signs the answer meanwhile."""
         for data in self._of_handshake:
             _deliver(data, protocol)
-        return await handshake
+
+
+def is_whole_hello(data: bytes) -> bool:
+    """Tests whether a ClientHello is there whole, or never will be (RFC 8446, sections 4 and 5.1)."""
+    hello, at = b"", 0
+    while len(data) >= at + _RECORD_HEAD and data[at] == _HANDSHAKE_RECORD:
+        end = at + _RECORD_HEAD + int.from_bytes(data[at + 3 : at + 5])
+        if len(data) < end:
+            break
+        hello, at = hello + data[at + _RECORD_HEAD : end], end
+        if len(hello) >= _MESSAGE_HEAD + int.from_bytes(hello[1:_MESSAGE_HEAD]):
+            return True
+    return len(data) > _LONGEST_HELLO or (len(data) > at and data[at] != _HANDSHAKE_RECORD)
 
 
 def _deliver(data: bytes, protocol: asyncio.BufferedProtocol) -> None:

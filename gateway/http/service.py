@@ -13,6 +13,7 @@ from gateway.http.admission import FEWEST_REFUSED, ConnectionLimiter, with_refus
 from gateway.http.fence import Fence
 from gateway.http.messages import Handler
 from gateway.http.state import AWAITS_HEAD, State
+from gateway.http.turns import Lane
 
 _SPARE_FILES = 256
 """Open files for the other listeners, the stores, and the process itself."""
@@ -61,7 +62,8 @@ class Service:
     """A handler, and the connections that it serves.
 
     While `is_draining`, a response ends its connection once all that was pipelined is answered.
-    `count_refusal` gets the refusals of input that never became a request. `fence` is that of the process.
+    `count_refusal` gets the refusals of input that never became a request. `fence` is that of the process. TLS
+    handshakes take their turns in the lane `handshakes`, if there is one.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Service:
         is_draining: Callable[[], bool] = _never,
         count_refusal: Callable[[Refusal], None] = _uncounted,
         fence: Fence | None = None,
+        handshakes: Lane | None = None,
     ) -> None:
         self.handler = handler
         self.settings = settings
@@ -81,6 +84,7 @@ class Service:
         self.count_refusal = count_refusal
         self.fence = fence or Fence(clock.boot_seconds)
         self.fence.on_standstill(self._distrust)
+        self.handshakes = handshakes
         self.limiter: ConnectionLimiter[OpenConnection] = ConnectionLimiter(
             settings.max_connections, settings.max_connections_per_address
         )

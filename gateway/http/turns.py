@@ -49,7 +49,7 @@ class Turns:
         self._lanes: deque[Lane] = deque()
         self._owed_ms = 0
         self.is_free = True
-        self.refusals = self.lane(max_requests=None)
+        self.refusals, self.handshakes = self.lane(max_requests=None), self.lane(max_requests=None)
 
     def lane(self, *, max_requests: int | None = MAX_REQUESTS) -> "Lane":
         """Adds a lane, which refuses requests beyond `max_requests`."""
@@ -87,6 +87,11 @@ class Lane:
         self._max_requests = max_requests
         self._served = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Tests whether anything waits for its turn."""
+        return bool(self._waiting)
 
     def paced(self, handler: CoroutineHandler) -> Handler:
         """Returns a handler that does the same in turns, and refuses requests beyond the bound."""

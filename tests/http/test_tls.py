@@ -8,6 +8,7 @@ import ssl
 import pytest
 import trustme
 
+from gateway.http.handshake import is_whole_hello
 from tests.support.gateway import run_gateway
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import until
@@ -28,11 +29,11 @@ def with_tls(authority, tmp_path, **edge):
     certificate = authority.issue_cert("127.0.0.1")
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     tls = {"certificate": str(tmp_path / "server.pem"), "key": str(tmp_path / "server.pem")}
-    return {"listen": {"data": {"tls": tls}}, "edge": edge}
+    return {"listen": {listener: {"tls": tls} for listener in ("data", "control")}, "edge": edge}
 
 
-def _address(gateway):
-    scheme, _, address = gateway.data.partition("://")
+def _address(gateway, listener="data"):
+    scheme, _, address = gateway.replica.urls[listener].partition("://")
     assert scheme == "https"
     host, port = address.split(":")
     return host, int(port)
@@ -114,3 +115,51 @@ async def test_nothing_is_kept_of_handshakes_that_fail(authority, tmp_path):
         limiter = gateway.app.data.service.limiter
         await until(lambda: not limiter.connections)
         assert [limiter.new, limiter.receiving, limiter.unread, limiter.kept] == [{}, {}, {}, {}]
+
+
+def _hello() -> bytes:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="h")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+def test_a_hello_is_whole_with_its_last_byte_however_it_is_cut_into_records():
+    hello = _hello()
+    payload = hello[5:]
+    cut = b"".join(hello[:3] + len(part).to_bytes(2) + part for part in (payload[:3], b"", payload[3:]))
+    for whole in (hello, cut):
+        assert [is_whole_hello(whole[:end]) for end in range(len(whole))] == [False] * len(whole)
+        assert is_whole_hello(whole)
+
+
+def test_bytes_that_are_no_hello_are_not_waited_for():
+    assert is_whole_hello(b"G")
+    assert is_whole_hello(_hello()[:50] + b"\x16\x03\x01\xff\xff" + b"x" * 20_000)
+
+
+async def test_handshakes_of_the_control_listener_wait_for_their_turns(tls_gateway, authority):
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    tls_gateway.app.turns.is_free = False
+    waiting = asyncio.create_task(asyncio.open_connection(*_address(tls_gateway, "control"), ssl=context))
+    await until(lambda: tls_gateway.app.turns.handshakes.has_waiting)
+    _, writer = await asyncio.open_connection(*_address(tls_gateway), ssl=context)
+    writer.close()
+    assert not waiting.done()
+    tls_gateway.app.turns.pass_on()
+    reader, writer = await waiting
+    writer.write(b"GET /v1/orgs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert b'{"error":"missing_token"' in await reader.read()
+    writer.close()
+
+
+async def test_a_client_of_the_control_listener_that_never_shakes_hands_is_cut_off(authority, tmp_path):
+    async with run_gateway(with_tls(authority, tmp_path, head_seconds=0.3)) as gateway:
+        reader, writer = await asyncio.open_connection(*_address(gateway, "control"))
+        writer.write(_hello()[:20])
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await reader.read() == b""
+        writer.close()
+        await until(lambda: not gateway.app.control.service.limiter.connections)
