@@ -2,6 +2,7 @@
 
 handler        authentication, permission and audit of each request
 routing        routes, actions, and the call that an endpoint receives
+encoding       long lists, encoded item by item
 fields         decodes and checks the fields of a call; refuses them in words
 apps           calls that manage apps and their tables
 lists          pages of organizations and of an organization's apps

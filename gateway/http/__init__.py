@@ -10,6 +10,7 @@ handshake     a connection until its TLS handshake is over
 admission     bounds of waiting connections: the limiter, which admits and evicts, and the deadline
 state         the states of a connection, with the one table of transitions between them
 service       the state that all connections of one listener share
+turns         requests beside the data plane share the event loop in short pieces
 listener      a listening socket: opened, closed to new connections, closed for good
 handover      leaves a port to the replicas that share it
 client        requests of the gateway to other servers

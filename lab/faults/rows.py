@@ -136,6 +136,12 @@ ROWS = (
         "tests/http/test_admission.py",
     ),
     _row(
+        "busy clients of other listeners delay a step of a call by at most one piece of work, a millisecond",
+        "tests/http/test_turns.py",
+        "tests/controlplane/test_steps.py",
+        "lab/faults/test_busy_listeners.py",
+    ),
+    _row(
         "replies to directory changes are lost: the gateway answers with the true outcome, or unknown",
         "tests/directory/test_lost_replies.py",
         "tests/controlplane/test_lost_replies.py",
