@@ -62,8 +62,8 @@ class Service:
     """A handler, and the connections that it serves.
 
     While `is_draining`, a response ends its connection once all that was pipelined is answered.
-    `count_refusal` gets the refusals of input that never became a request. `fence` is that of the process. TLS
-    handshakes take their turns in the lane `handshakes`, if there is one.
+    `count_refusal` gets the refusals of input that never became a request. `fence` is that of the process.
+    TLS handshakes take their turns in the lane `handshakes`, if there is one.
     """
 
     def __init__(
