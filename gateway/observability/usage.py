@@ -20,11 +20,18 @@ baseline period before the end of a drain appear in `kvs-gateway usage` only.
 
 Series are capped, because each one costs memory in Prometheus. Requests beyond the cap are counted in a row
 whose labels all are `_other`, so totals stay true, and in the overflow counter.
+
+The cap is shared by dynamic thresholds: an app may take another series while it holds at most 3 times as many
+as are free, an organization while it holds at most 7 times as many. So one app gets three quarters of all,
+one organization seven eighths, and some are always free for others, whatever tables a tenant creates and
+deletes. Nothing is reserved, and no row is dropped unseen. Beyond its share an app's rows are idle after
+`first_sample_ms` already: by then every server has scraped them.
 """
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from cachetools import LRUCache
 
@@ -44,6 +51,12 @@ OTHER = TenantLabels(OVERFLOW_TENANT, OVERFLOW_TENANT, OVERFLOW_TENANT, OVERFLOW
 
 _ROWS_PER_STEP = 200
 
+_PER_FREE_SERIES_OF_AN_APP = 3
+_PER_FREE_SERIES_OF_AN_ORGANIZATION = 7
+
+_Owner = tuple[str, ...]
+"""An organization, or an organization and its app."""
+
 
 class Usage:
     """Usage counters of all tables, at most `max_series` series with `_other` and the overflow count."""
@@ -60,12 +73,15 @@ class Usage:
         self._room = max_series - MOST_SERIES - 1
         self._idle_ms = idle_ms
         self._first_sample_ms = first_sample_ms
+        self._idle_beyond_share_ms = min(idle_ms, first_sample_ms or idle_ms)
         self._now_ms = now_ms
         self._is_draining = is_draining
         self._rows: dict[TenantLabels, UsageRow] = {}
         self._counts: dict[TenantLabels, Counts] = {}
         """The rows' counts: the only memory that counting a request touches (D166)."""
         self._dropped: LRUCache[TenantLabels, Counts] = LRUCache(max_series)
+        self._held: Counter[_Owner] = Counter()
+        """Series by owner."""
         self._other = UsageRow(OTHER)
         self.overflowed = 0
 
@@ -100,28 +116,48 @@ class Usage:
         for start in range(0, len(rows), _ROWS_PER_STEP):
             now_ms = self._now_ms()
             for labels, row in rows[start : start + _ROWS_PER_STEP]:
-                if row.is_idle(now_ms, self._idle_ms):
+                idle_ms = self._idle_ms if self._has_share(labels) else self._idle_beyond_share_ms
+                if row.is_idle(now_ms, idle_ms):
                     self._dropped[labels] = self._rows.pop(labels).counts
-                    self._room += len(row)
+                    self._hold(labels, -len(row))
                     del self._counts[labels]
             await asyncio.sleep(0)
 
     def _row_with_room(self, labels: TenantLabels, operation: Operation, outcome: UsageOutcome) -> UsageRow:
         """Returns the row in which to count a request, with all the series that it needs."""
         baseline_until_ms = self._now_ms() + self._first_sample_ms
-        row, room = self._rows.get(labels), self._room
-        if row is None and room >= FEWEST_SERIES:
+        row, needed = self._rows.get(labels), 0
+        has_share = self._has_share(labels)
+        if row is None and has_share and self._room >= FEWEST_SERIES:
             row = UsageRow(labels)
             if labels in self._dropped:
                 row.restore(self._dropped[labels], baseline_until_ms)
-            room -= len(row)
+            needed = len(row)
         missing = [] if row is None else row.missing(operation, outcome)
-        if row is None or room < len(missing):
+        if row is None or not has_share or self._room < needed + len(missing):
             self.overflowed += 1
             row, missing = self._other, self._other.missing(operation, outcome)
         else:
-            self._room = room - len(missing)
+            self._hold(labels, needed + len(missing))
             self._rows[labels], self._counts[labels] = row, row.counts
             self._dropped.pop(labels, None)
         row.open(missing, baseline_until_ms)
         return row
+
+    def _has_share(self, labels: TenantLabels) -> bool:
+        """Returns whether app and organization hold few enough series to take another."""
+        return all(self._held[owner] <= factor * self._room for owner, factor in _owners(labels))
+
+    def _hold(self, labels: TenantLabels, series: int) -> None:
+        """Moves series from the free ones to the app and its organization, or back if negative."""
+        self._room -= series
+        for owner, _ in _owners(labels):
+            self._held[owner] += series
+            if not self._held[owner]:
+                del self._held[owner]
+
+
+def _owners(labels: TenantLabels) -> Iterator[tuple[_Owner, int]]:
+    """Yields the owners of a table's series, with the series that each may hold per free one."""
+    yield (labels.org, labels.app), _PER_FREE_SERIES_OF_AN_APP
+    yield (labels.org,), _PER_FREE_SERIES_OF_AN_ORGANIZATION

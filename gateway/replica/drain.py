@@ -48,22 +48,49 @@ class LastScrapes(asyncio.Event):
     """Set when every known server has scraped again; if none is known, when any server has.
 
     `wanted` has the peers' addresses by connection. A server keeps its connection from scrape to scrape until
-    the gateway closes it. So a scrape on a new connection counts for the server at that address whose own
-    connection has ended.
+    one side closes it, and then returns on a new one. Servers of one address look alike on a new connection.
+    So while a missing server has no connection, every server of its address that has none either must scrape
+    on a new one, and none is closed: only then one of them is certainly the missing server.
     """
 
     def __init__(self, wanted: Mapping[Task, str]) -> None:
         super().__init__()
         self._missing = dict(wanted)
+        self._satisfied: dict[Task, str] = {}
+        """Servers that have read their last scrape, with their latest connection."""
 
-    def was_read(self, peer: str, connection: Task) -> None:
-        """Notes that a peer has read a scrape completely."""
-        if connection not in self._missing:
-            ended = (each for each, other in self._missing.items() if other == peer and each.done())
-            connection = next(ended, connection)
-        self._missing.pop(connection, None)
+    def begin(self, peer: str, connection: Task) -> WasRead | None:
+        """Returns a function to call once this scrape was read, or None if it cannot be the last one."""
+        if connection not in self._missing and self._has_returned(peer, connection):
+            return None
+        return None if _ended(self._missing, peer) else partial(self._was_read, peer, connection)
+
+    def _has_returned(self, peer: str, connection: Task) -> bool:
+        """Finds the server of a new connection. Returns whether it certainly is a satisfied one."""
+        if connection in self._satisfied:
+            return True
+        if _ended(self._missing, peer):
+            for each in _ended(self._satisfied, peer):
+                self._missing[each] = self._satisfied.pop(each)
+            del self._missing[_ended(self._missing, peer)[0]]
+            self._missing[connection] = peer
+            return False
+        returned = _ended(self._satisfied, peer)
+        if returned:
+            del self._satisfied[returned[0]]
+            self._satisfied[connection] = peer
+        return bool(returned)
+
+    def _was_read(self, peer: str, connection: Task) -> None:
+        if self._missing.pop(connection, None) is not None:
+            self._satisfied[connection] = peer
         if not self._missing:
             self.set()
+
+
+def _ended(connections: Mapping[Task, str], peer: str) -> list[Task]:
+    """Returns the connections of a peer that have ended."""
+    return [each for each, other in connections.items() if other == peer and each.done()]
 
 
 class Drain:
@@ -97,11 +124,11 @@ class Drain:
         if self.begun.is_set():
             # The callback belongs to the `LastScrapes` of this moment. When a call ends while the scrape is
             # being read, that object is replaced, so the scrape, which lacks the call, counts for nothing.
-            # A known connection must not be closed while calls may come: its server would return on a new
-            # connection, and be taken for another server of the same address.
+            # A known connection is not closed while calls may come: its server would have to return on a new
+            # one, which looks like that of any other server of the same address.
             is_known = connection in self._wanted
             is_too_early = is_known and self._may_be_called()
-            return None if is_too_early else partial(self._scraped.was_read, peer, connection)
+            return None if is_too_early else self._scraped.begin(peer, connection)
         if connection not in self._scrapers:
             self._scrapers[connection] = peer
             connection.add_done_callback(self._scrapers.pop)

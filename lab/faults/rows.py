@@ -231,6 +231,7 @@ ROWS = (
     _row(
         "shutdown while calls and stores are stuck; a second signal",
         "tests/replica/test_drain.py",
+        "tests/replica/test_scrapers.py",
         "tests/system/drain/test_stuck_stores.py",
         "tests/replica/test_second_signal.py",
         "tests/system/drain/test_hostile_clients.py",
@@ -270,6 +271,7 @@ ROWS = (
         "lab/faults/test_many_tenants.py",
         "tests/opsplane/test_exposition.py",
         "tests/observability/test_usage_rows.py",
+        "tests/observability/test_shares.py",
     ),
     _row("two replicas for five minutes with a fault every ten seconds", "lab/faults/test_soak.py"),
 )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.model import Operation, UsageOutcome
+from gateway.domain.model import Operation, TenantLabels, UsageOutcome
 from gateway.observability.catalogue import USAGE_REQUESTS
 from gateway.observability.usage import Usage
 from tests.support.clock import FakeClock
@@ -41,7 +41,7 @@ class Server:
             self.usage += now if before is None or now < before else now - before
 
 
-async def play(history, max_series: int, servers: list[Server]) -> int:
+async def play(history, max_series: int, servers: list[Server], labels=tenant) -> int:
     """Calls with scrapes between them, then a drain; returns how many calls may be no rise."""
     clock, is_draining = FakeClock(), False
     start_ms = clock.monotonic_ms()
@@ -61,7 +61,7 @@ async def play(history, max_series: int, servers: list[Server]) -> int:
             await usage.drop_idle()
             server.next_ms += server.interval_ms
         clock.advance(ends_ms - clock.monotonic_ms())
-        usage.count(tenant(table), Operation.GET, outcome, 10, 20)
+        usage.count(labels(table), Operation.GET, outcome, 10, 20)
         recent[clock.monotonic_ms()] += 1
     is_draining = True
     for server in servers:
@@ -78,3 +78,16 @@ def test_each_server_sees_rises_equal_to_the_counts_and_bills_them(max_series, h
     for server in servers:
         assert server.usage == len(history)
         assert len(history) - unseen_by_rises <= server.rises <= len(history)
+
+
+@given(history=calls, offsets=st.tuples(st.integers(0, 59_999), st.integers(0, 30_000)))
+def test_tables_of_one_app_beyond_its_share_lose_no_count(history, offsets):
+    servers = [Server(59_999, offsets[0]), Server(30_000, offsets[1])]
+    unseen_by_rises = asyncio.run(play(history, 34, servers, labels=_table_of_one_app))
+    for server in servers:
+        assert server.usage == len(history)
+        assert len(history) - unseen_by_rises <= server.rises <= len(history)
+
+
+def _table_of_one_app(number: int) -> TenantLabels:
+    return TenantLabels("acme", "shop", "production", f"t{number}")
