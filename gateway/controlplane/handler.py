@@ -28,6 +28,7 @@ from gateway.domain.errors import (
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
+from gateway.http.turns import MAX_BODIES
 from gateway.identity.callers import Callers
 from gateway.identity.permissions import Identity
 from gateway.observability.logs import (
@@ -54,7 +55,7 @@ class ControlHandler:
         self._callers = callers
         self.router = Router(routes)
         self._settings = settings
-        self.bodies = BodySlots(settings.max_in_flight)
+        self.bodies = BodySlots(min(MAX_BODIES, settings.max_in_flight))
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
         self._uses: Counter[str] = Counter()
         self.counted: dict[tuple[str, ...], float] = defaultdict(int, {(AUTHENTICATE, "refused"): 0})

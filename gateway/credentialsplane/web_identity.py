@@ -11,6 +11,7 @@ from gateway.domain.errors import InternalError, Refusal
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request
+from gateway.http.turns import MAX_BODIES
 
 _CONTENT_TYPE = "text/xml"
 
@@ -24,7 +25,7 @@ class WebIdentity:
     def __init__(self, exchange: Exchange, settings: EdgeSettings) -> None:
         self._exchange = exchange
         self._body_seconds = settings.body_seconds
-        self.bodies = BodySlots(settings.max_in_flight)
+        self.bodies = BodySlots(min(MAX_BODIES, settings.max_in_flight))
 
     async def answer(self, request: Request, attempt: Attempt) -> Answer:
         """Returns the credentials as XML. Raises Refusal, also if the role is not that of the workload."""

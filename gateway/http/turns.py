@@ -23,6 +23,9 @@ from gateway.http.messages import Handler, Request, Response
 MAX_REQUESTS = 32
 """Requests of one lane that are served concurrently. More would not be served sooner."""
 
+MAX_BODIES = MAX_REQUESTS // 2
+"""Bodies on their way in one lane: clients that send slowly leave half of its requests to others."""
+
 MAX_STEPS = 100
 """Steps of one piece, also where a clock stands still: each step ends at an `asyncio.sleep(0)`."""
 

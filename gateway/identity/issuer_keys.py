@@ -27,8 +27,9 @@ WAIT_SECONDS = 2.0
 _PAUSE_MS = 10_000
 """Least interval between two fetches from an issuer, so that unknown key ids cannot flood it."""
 
-MOST_WAITING = 100
-"""Requests that wait for one fetch. More would let a slow issuer take all requests in flight."""
+MOST_WAITING = 8
+"""Requests that wait for one fetch. More would let strangers take all requests that a listener serves at
+once, while their issuer is slow."""
 
 _FRESH_MS = 300_000
 """Age at which keys are fetched again, so that a withdrawn key stops working."""

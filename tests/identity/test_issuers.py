@@ -17,7 +17,7 @@ NEW = rsa.generate_private_key(65537, 2048)
 
 
 async def test_concurrent_verifications_share_one_fetch(tokens, issuer, clock):
-    sent = [token(clock, jti=str(number)) for number in range(50)]
+    sent = [token(clock, jti=str(number)) for number in range(MOST_WAITING)]
     assert all(await asyncio.gather(*(tokens.verify(each) for each in sent)))
     assert issuer.asked == 1
 
