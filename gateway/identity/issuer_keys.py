@@ -36,7 +36,9 @@ _FRESH_MS = 300_000
 
 
 class KeysUnavailable(
-    Unavailable, code="auth_unavailable", detail="the signing keys of the token's issuer cannot be fetched"
+    Unavailable,
+    code="auth_unavailable",
+    detail="the token's signing key cannot be fetched from its issuer now; repeat the request",
 ):
     """The key that signed a token is unknown, and the token may be good nevertheless."""
 
