@@ -129,12 +129,12 @@ def _web_identity(token: str) -> Exchange:
     }
     body = urlencode(form).encode()
     kind = b"Content-Type: application/x-www-form-urlencoded"
-    head = b"POST / HTTP/1.1\r\nHost: h\r\n%b\r\nContent-Length: %d\r\n\r\n" % (kind, len(body))
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\n%b\r\nContent-Length: %d\r\n\r\n" % (kind, len(body))
     return Exchange(head + body, b"<AssumeRoleWithWebIdentityResponse ", is_whole=False)
 
 
 def _container(token: str) -> Exchange:
-    head = f"GET /v1/credentials/container HTTP/1.1\r\nHost: h\r\nAuthorization: {token}\r\n\r\n"
+    head = f"GET /v1/credentials/container HTTP/1.1\r\nHost: localhost\r\nAuthorization: {token}\r\n\r\n"
     return Exchange(head.encode(), b'{"AccessKeyId":"ASIA', is_whole=False)
 
 

@@ -1,7 +1,8 @@
-"""`kvs-gateway dev`: a whole gateway in memory, with the example configuration of the package."""
+"""`kvs-gateway dev`: a whole gateway in memory, with the example configuration and secrets of its own."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 
@@ -11,6 +12,7 @@ from gateway.composition.control import runtime_of
 from gateway.config.loading import ConfigurationFile
 from gateway.config.settings import ListenSettings, Settings
 from gateway.controlplane.console import PATH as CONSOLE_PATH
+from gateway.directory.tokens import new_token
 
 EXAMPLE = Path(gateway.config.__file__).with_name("example.yaml")
 """A link to `config.example.yaml` in the repository, a regular file in the package."""
@@ -28,10 +30,14 @@ _EXAMPLE_CALL = """# curl{signed} \\
 
 
 class DevelopmentFile(ConfigurationFile):
-    """The example configuration; variables of the environment are ignored, as its secrets are printed."""
+    """The example configuration with secrets of this start, which are printed.
+
+    Variables of the environment are ignored. The example's secrets are published, so a page that reaches
+    loopback through a browser would know them.
+    """
 
     def __init__(self, *, port: int | None, is_signed: bool) -> None:
-        super().__init__(EXAMPLE, {})
+        super().__init__(EXAMPLE, _drawn_secrets())
         self._port = port
         self._is_signed = is_signed
 
@@ -45,6 +51,12 @@ class DevelopmentFile(ConfigurationFile):
             signature = msgspec.structs.replace(settings.signature, mode="off")
             settings = msgspec.structs.replace(settings, signature=signature)
         return settings
+
+
+def _drawn_secrets() -> dict[str, str]:
+    """Draws each secret of the example, by its variable."""
+    names = ("KVS_CONTROL_TOKEN", "KVS_DEV_SECRET", "KVS_SESSION_KEY")
+    return {**{name: f"dev-{token_hex(24)}" for name in names}, "KVS_DEV_TOKEN": new_token()}
 
 
 def _moved(listen: ListenSettings, port: int) -> tuple[ListenSettings, str]:

@@ -6,6 +6,7 @@ from backends.clock import Clock
 from gateway.composition.credentials import issuer_of
 from gateway.composition.shared import Shared
 from gateway.config.callers import secrets_of
+from gateway.config.hosts import accepted_hosts
 from gateway.config.settings import ControlSettings, Settings
 from gateway.controlplane.about import CallerRoutes, HealthReport, HealthRoutes
 from gateway.controlplane.apps import AppRoutes, TableRoutes
@@ -51,9 +52,10 @@ class ControlPlane:
             log.warning("control.tokens is empty: the control plane refuses every call")
         callers = callers_of(settings.control, self._issuers, clock)
         self._issuers.use("control", callers.web_tokens.keys)
-        self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge)
+        hosts = accepted_hosts(settings.listen.control, "listen.control.hosts")
+        self.handler = ControlHandler(callers=callers, routes=routes, settings=shared.edge, hosts=hosts)
         files = read_files() if settings.console.enabled else None
-        self.public = PublicHandler(files, sign_in_of(settings.control), self.handler.handle)
+        self.public = PublicHandler(files, sign_in_of(settings.control), hosts, self.handler.handle)
         turns = shared.turns
         self.service = Service(
             turns.lane().paced(self.public.handle),

@@ -4,6 +4,7 @@ import logging
 
 from backends.clock import Clock
 from gateway.composition.shared import Shared
+from gateway.config.hosts import accepted_hosts
 from gateway.config.settings import CredentialsListener, Settings, SignatureSettings
 from gateway.credentials.keyring import ApprovedRoles
 from gateway.credentials.session import Issuer, SessionCredentials
@@ -37,6 +38,7 @@ class CredentialsPlane:
                 b"/v1/credentials/container": Container(self._exchange),
             },
             Budgets(listener.requests_per_minute_per_address, clock),
+            accepted_hosts(listener, "listen.credentials.hosts"),
         )
         self.service = Service(
             shared.turns.lane().paced(self.handler.handle),

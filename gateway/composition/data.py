@@ -5,6 +5,7 @@ import logging
 from backends.clock import Clock
 from backends.interface import WindowCounter
 from gateway.composition.shared import Shared, milliseconds
+from gateway.config.hosts import hosts_of_calls
 from gateway.config.settings import Settings, TrustedProxySettings
 from gateway.credentials.keyring import AccessKey, ApprovedRoles, Keyring
 from gateway.credentials.session import SessionCredentials
@@ -13,7 +14,7 @@ from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.handler import DataHandler
 from gateway.dataplane.pipeline import Executor, Pipeline, meter_of
 from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
-from gateway.dataplane.policies.caller import CallerPolicy, SignaturePolicy, Unsigned
+from gateway.dataplane.policies.caller import AtHosts, CallerPolicy, SignaturePolicy, Unsigned
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter, RateLimiter
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.resolve.bindings import CachedBindings
@@ -77,7 +78,13 @@ class DataPlane:
 
 
 def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
-    """Builds layer 1. A signature or a trusted proxy proves the caller; in development nothing does."""
+    """Builds layer 1, for the names of loopback alone if a stranger could pass it."""
+    hosts, policy = hosts_of_calls(settings), _proof_of_caller(settings, clock)
+    return policy if hosts is None else AtHosts(policy, hosts)
+
+
+def _proof_of_caller(settings: Settings, clock: Clock) -> CallerPolicy:
+    """Builds the proof of the caller: a signature or a trusted proxy; in development there is none."""
     signature = settings.signature
     if signature.mode == "off":
         log.warning("signature.mode is off: every request that reaches the data listener is accepted")

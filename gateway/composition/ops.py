@@ -1,6 +1,7 @@
 """Composes the ops plane."""
 
 from gateway.composition.shared import Shared
+from gateway.config.hosts import accepted_hosts
 from gateway.http.messages import Handler, Request, Response
 from gateway.http.service import Service
 from gateway.http.turns import Turns
@@ -17,7 +18,8 @@ class OpsPlane:
     def __init__(self, shared: Shared, usage: Usage) -> None:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.begun.is_set)
-        self.handler = OpsHandler(self.health, Exposition(usage, metrics), drain.begin_scrape)
+        hosts = accepted_hosts(shared.settings.listen.ops, "listen.ops.hosts")
+        self.handler = OpsHandler(self.health, Exposition(usage, metrics), hosts, drain.begin_scrape)
         self.service = Service(
             in_two_lanes(self.handler, shared.turns),
             shared.edge,

@@ -10,6 +10,7 @@ apps             contradictions in `apps`
 callers          contradictions in `signature.credentials`
 workloads        contradictions in `workloads`
 secret_roles     one secret in two places
+hosts            the names under which each listener serves
 dangers          settings that open the gateway to strangers
 contradictions   contradictions between keys, of all sections
 loading          loads a file into settings, or into all of its problems, and detects changes

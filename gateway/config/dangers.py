@@ -6,7 +6,7 @@ Each danger that such a key allows is logged at startup, so nobody has to rememb
 import logging
 from collections.abc import Iterator
 from hashlib import sha256
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 from msgspec import Struct
 
@@ -46,7 +46,7 @@ def find_dangers(settings: Settings) -> Iterator[Danger]:
     for path, problem in (*_of_control(settings), *_of_credentials(settings)):
         yield Danger(path, problem, "control.allow_insecure", settings.control.allow_insecure)
     if not is_loopback(settings.listen.data.host):
-        for path, problem in _of_public_calls(settings):
+        for path, problem in dangers_of_calls(settings):
             yield Danger(path, problem, "signature.allow_public", settings.signature.allow_public)
 
 
@@ -68,9 +68,11 @@ def warn_of_dangers(settings: Settings) -> None:
 def is_loopback(host: str) -> bool:
     """Returns whether only this machine can reach a listener on `host`."""
     try:
-        return ip_address(host).is_loopback
+        address = ip_address(host)
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def _of_control(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -106,8 +108,8 @@ def _of_credentials(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"workloads[{index}].jwks", _IS_FETCHED_IN_THE_CLEAR
 
 
-def _of_public_calls(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yields dangers of a data listener that is not on loopback."""
+def dangers_of_calls(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yields dangers of a data listener that strangers reach."""
     if settings.signature.mode == "off":
         yield "signature.mode", "is off: everyone who reaches listen.data.host can call"
     credentials = settings.signature.credentials

@@ -44,6 +44,13 @@ HostName = Annotated[
         description="a host name, with a port if needed, without a scheme",
     ),
 ]
+ServedName = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z0-9._-]{1,255}|\[?[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]{0,40}\]?)\Z",
+        description="a host name or IP address without a port",
+    ),
+]
 Claim = Annotated[
     str,
     Meta(
@@ -100,17 +107,20 @@ class DataListener(Section, frozen=True):
 class OpsListener(Section, frozen=True):
     host: Host = "127.0.0.1"
     port: Port = 9090
+    hosts: list[ServedName] = field(default_factory=list)
 
 
 class ControlListener(Section, frozen=True):
     host: Host = "127.0.0.1"
     port: Port = 8081
+    hosts: list[ServedName] = field(default_factory=list)
     tls: TlsSettings | None = None
 
 
 class CredentialsListener(Section, frozen=True):
     host: Host = "127.0.0.1"
     port: Port = 8082
+    hosts: list[ServedName] = field(default_factory=list)
     tls: TlsSettings | None = None
     requests_per_minute_per_address: CallsPerMinute = 600
 

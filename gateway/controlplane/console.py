@@ -17,6 +17,7 @@ from msgspec import Struct
 from gateway.controlplane.sign_in import SignIn
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import MethodNotAllowed, NotFound, Refusal
+from gateway.domain.hosts import AcceptedHosts
 from gateway.http.messages import Handler, Request, Response
 
 PATH = "/console/"
@@ -69,15 +70,20 @@ def _walk(folder: Traversable, path: str) -> Iterable[tuple[str, ConsoleFile]]:
 
 
 class PublicHandler:
-    """Answers requests that need no token, and passes all others to `otherwise`.
+    """Answers requests that need no token, and passes all others to `otherwise`, which refuses foreign hosts.
 
     Without `console_files` the console is switched off: its paths answer 404. `counted` counts requests by
     action and outcome.
     """
 
     def __init__(
-        self, console_files: Mapping[str, ConsoleFile] | None, sign_in: SignIn, otherwise: Handler
+        self,
+        console_files: Mapping[str, ConsoleFile] | None,
+        sign_in: SignIn,
+        hosts: AcceptedHosts,
+        otherwise: Handler,
     ) -> None:
+        self._hosts = hosts
         self._sign_in = sign_in
         self.counted: Counter[tuple[str, ...]] = Counter()
         self._files = console_files or {}
@@ -90,6 +96,8 @@ class PublicHandler:
     async def handle(self, request: Request) -> Response:
         """Answers one request of the control listener."""
         path = request.path.decode("latin-1")
+        if not self._hosts.accept(request.headers):
+            return await self._otherwise(request)
         if path == "/v1/sign-in":
             action, answer = "sign_in.show", partial(self._list_issuers, request)
         elif path == PATH.rstrip("/") or path.startswith(PATH):

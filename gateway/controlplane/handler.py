@@ -25,6 +25,7 @@ from gateway.domain.errors import (
     Refusal,
     ShuttingDown,
 )
+from gateway.domain.hosts import AcceptedHosts
 from gateway.domain.rules import CONTROL_BODY_BYTES
 from gateway.http.body import BodySlots, read_body
 from gateway.http.messages import Request, Response
@@ -51,7 +52,10 @@ OTHER = "other"
 class ControlHandler:
     """Serves `routes` to `callers` within their permissions. `counted` counts by action and outcome."""
 
-    def __init__(self, *, callers: Callers, routes: Routes, settings: EdgeSettings) -> None:
+    def __init__(
+        self, *, callers: Callers, routes: Routes, settings: EdgeSettings, hosts: AcceptedHosts
+    ) -> None:
+        self.hosts = hosts
         self._callers = callers
         self.router = Router(routes)
         self._settings = settings
@@ -90,6 +94,7 @@ class ControlHandler:
         return Response(audit.answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, audit: "_ControlAudit") -> Answer:
+        self.hosts.check(request.headers)
         # The token is checked before route and body, so that nothing can be learnt without one.
         caller = await self._authenticate(request.headers)
         audit.identify(caller.name, caller.issuer)

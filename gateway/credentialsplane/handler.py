@@ -8,6 +8,7 @@ from typing import Protocol
 from gateway.credentialsplane.budgets import Attempt, Budgets
 from gateway.domain.answers import NOT_STORED, Answer, refuse
 from gateway.domain.errors import InternalError, MethodNotAllowed, NotFound, Refusal, ShuttingDown
+from gateway.domain.hosts import AcceptedHosts
 from gateway.http.messages import Request, Response
 from gateway.observability.logs import (
     REFUSAL_LINES_PER_SECOND,
@@ -43,7 +44,8 @@ class Form(Protocol):
 class CredentialsHandler:
     """Serves the forms at their paths. `counted` counts requests by form and outcome."""
 
-    def __init__(self, forms: dict[bytes, Form], budgets: Budgets) -> None:
+    def __init__(self, forms: dict[bytes, Form], budgets: Budgets, hosts: AcceptedHosts) -> None:
+        self._hosts = hosts
         self._forms = forms
         self._budgets = budgets
         self._refusals = LogThrottle(REFUSAL_LINES_PER_SECOND, seconds=1.0)
@@ -68,6 +70,7 @@ class CredentialsHandler:
         return Response(answer.with_fields(NOT_STORED))
 
     async def _answer(self, request: Request, form: Form | None, audit: AuditContext) -> Answer:
+        self._hosts.check(request.headers)
         if form is None:
             raise NotFound
         if request.method != form.method:

@@ -9,6 +9,7 @@ import msgspec
 
 from gateway.domain.answers import Answer, refuse
 from gateway.domain.errors import MethodNotAllowed, NotFound, Refusal
+from gateway.domain.hosts import AcceptedHosts
 from gateway.http.messages import Request, Response
 from gateway.opsplane.exposition import CONTENT_TYPE, Exposition
 from gateway.opsplane.health import Health, Status
@@ -29,8 +30,11 @@ class OpsHandler:
     closed connection shows that the client has read everything.
     """
 
-    def __init__(self, health: Health, exposition: Exposition, begin_scrape: BeginScrape) -> None:
+    def __init__(
+        self, health: Health, exposition: Exposition, hosts: AcceptedHosts, begin_scrape: BeginScrape
+    ) -> None:
         self._health = health
+        self._hosts = hosts
         self._api = files(__package__).joinpath("openapi.json").read_bytes()
         self._begin_scrape = begin_scrape
         self._routes: dict[str, Callable[[Request], Awaitable[Answer]]] = {
@@ -44,9 +48,11 @@ class OpsHandler:
 
     async def handle(self, request: Request) -> Response:
         """Answers one request of the ops listener."""
-        is_scrape = request.method == "GET" and request.path in _USAGE_PATHS
-        was_read = self._begin_scrape(request.peer, request.task) if is_scrape else None
+        was_read = None
         try:
+            self._hosts.check(request.headers)
+            if request.method == "GET" and request.path in _USAGE_PATHS:
+                was_read = self._begin_scrape(request.peer, request.task)
             answer = await self._route(request)(request)
         except Refusal as refusal:
             answer = refuse(refusal)

@@ -187,6 +187,15 @@ ROWS = (
         "tests/config/test_mistakes.py",
     ),
     _row(
+        "one secret in two roles, in the file or by a reload, is a mistake at both places",
+        "tests/config/test_secret_roles.py",
+        "tests/replica/test_reload.py::test_a_reload_gives_no_secret_a_second_role",
+    ),
+    _row(
+        "a page that rebinds its name to loopback is refused by every listener that a stranger could use",
+        "tests/contract/test_hosts.py",
+    ),
+    _row(
         "a proxy secret rotates without a refused call; headers of an impostor are dropped and reported",
         "tests/replica/test_reload.py::test_a_secret_of_the_proxy_rotates_without_a_refused_call",
         "tests/credentials/test_trusted_proxy.py",

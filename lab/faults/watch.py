@@ -13,7 +13,7 @@ from tests.support.stopwatch import HeldUp
 from tests.support.wire import head, read_reply
 
 EVERY_SECONDS = 0.05
-_LIVEZ = head("/livez", [("Host", "ops")], method="GET")
+_LIVEZ = head("/livez", [("Host", "localhost")], method="GET")
 
 
 class Watch:

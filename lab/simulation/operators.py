@@ -93,7 +93,11 @@ class Operator:
 
     async def _ask(self, replica: SimulatedReplica, method: str, path: str, body: bytes) -> WireReply | None:
         end = replica.connect_to_control()
-        fields = {"Host": "control", "Authorization": f"Bearer {CONTROL_TOKEN}", "Content-Length": len(body)}
+        fields = {
+            "Host": "localhost",
+            "Authorization": f"Bearer {CONTROL_TOKEN}",
+            "Content-Length": len(body),
+        }
         end.send(head(path, fields.items(), method=method) + body)
         try:
             return await read_reply(end.client, ANSWER_SECONDS)

@@ -13,7 +13,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from gateway.cli.development import EXAMPLE
+from gateway.cli.development import EXAMPLE, DevelopmentFile
+from gateway.config.dangers import PUBLISHED
 from tests.support.ports import free_port
 from tests.support.repository import ROOT
 from tests.support.signing import Signer
@@ -127,6 +128,49 @@ async def test_exported_variables_let_commands_manage_the_gateway(printed, comma
 
 def test_secrets_of_the_environment_are_neither_used_nor_printed(printed, log):
     assert FOREIGN_TOKEN not in printed + log.read_text()
+
+
+def test_no_published_secret_is_printed_or_accepted(printed):
+    variables = exported(printed)
+    assert not any(secret in printed for secret in PUBLISHED)
+    published = next(secret for secret in PUBLISHED if secret.startswith("kvs_"))
+    assert call("get", {**variables, TABLE: published}, key="k")[0] == 401
+    asked = Request(
+        f"{variables['KVS_CONTROL_URL']}/v1/whoami", headers={"Authorization": "Bearer dev-control-token"}
+    )
+    with pytest.raises(HTTPError) as refused, urlopen(asked):
+        pass
+    assert refused.value.code == 401
+    refused.value.close()
+
+
+def test_each_start_has_secrets_of_its_own_which_a_reload_keeps():
+    def secrets(file):
+        settings = file.load()
+        (table, *_) = settings.apps[0].tables
+        credentials = settings.signature.credentials
+        static = credentials.static[0].secret_access_key
+        return [*settings.control.tokens, *credentials.session.master_keys, static, table.token]
+
+    first, second = (DevelopmentFile(port=None, is_signed=True) for _ in range(2))
+    drawn = [*secrets(first), *secrets(second)]
+    assert len({*drawn, *PUBLISHED}) == len(drawn) + len(PUBLISHED)
+    assert secrets(first) == drawn[: len(drawn) // 2]
+
+
+def test_a_page_that_rebinds_its_name_neither_calls_nor_manages_nor_reads(tmp_path):
+    with running(tmp_path, "--unsigned") as printed:
+        variables = exported(printed)
+        for url, field in (
+            (f"{variables['SERVICE_KVS_URL']}/v1/get", f"Bearer {variables[TABLE]}"),
+            (f"{variables['KVS_CONTROL_URL']}/v1/whoami", f"Bearer {variables['KVS_CONTROL_TOKEN']}"),
+            (f"{variables['KVS_CONTROL_URL']}/console/", ""),
+        ):
+            method, body = ("POST", b'{"key": "k"}') if url.endswith("/get") else ("GET", None)
+            fields = {"Content-Type": "application/json", "Authorization": field, "Host": "rebound.example"}
+            with pytest.raises(HTTPError) as refused, urlopen(Request(url, body, fields, method=method)):
+                pass
+            assert (refused.value.code, json.load(refused.value)["error"]) == (403, "invalid_host")
 
 
 def test_console_url_is_printed(printed):

@@ -71,7 +71,12 @@ HOSTILE = [
 
 
 async def _send(gateway, *headers: str, path: str = APPS, method: str = "GET", body: str = "") -> bytes:
-    start = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Content-Length: {len(body)}"]
+    start = [
+        f"{method} {path} HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        f"Content-Length: {len(body)}",
+    ]
     text = "\r\n".join([*start, *headers, "", body])
     return await gateway.send_raw(text.encode("latin-1"), listener="control")
 

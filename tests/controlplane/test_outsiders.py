@@ -26,7 +26,12 @@ def running(allow="all", orgs=(), apps=()):
 
 async def send(gateway, method, path, *fields, token=TOKEN):
     """Sends a path that no client library normalizes; returns status and body."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Authorization: Bearer {token}"]
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        f"Authorization: Bearer {token}",
+    ]
     data = "\r\n".join([*lines, *fields, "Content-Length: 0", "", ""]).encode("latin-1")
     top, _, body = (await gateway.send_raw(data, listener="control")).partition(b"\r\n\r\n")
     return int(top.split()[1]), body

@@ -12,7 +12,7 @@ async def test_the_listener_is_off_by_default(gateway):
 
 @pytest.mark.parametrize("listener", ["data", "ops", "control"])
 async def test_no_other_listener_serves_credentials(fetching, listener):
-    head = f"GET {CONTAINER} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {CONTROL_TOKEN}\r\n"
+    head = f"GET {CONTAINER} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {CONTROL_TOKEN}\r\n"
     answer = await fetching.send_raw(f"{head}Connection: close\r\n\r\n".encode(), listener=listener)
     assert b" 404 " in answer
 

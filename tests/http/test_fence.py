@@ -137,7 +137,7 @@ async def test_idle_connections_and_new_ones_serve_on_after_a_standstill(gateway
 
 async def test_the_probes_of_a_replica_that_stood_still_are_answered(gateway, stand_still):
     reader, writer = await gateway.connect("ops")
-    writer.write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
     stand_still()
     assert (await read_reply(reader)).status == 200
     writer.close()

@@ -122,7 +122,7 @@ async def test_the_call_of_a_client_that_is_gone_is_carried_out_and_nothing_is_l
 @pytest.mark.parametrize("listener", ["ops", "control"])
 async def test_the_other_listeners_answer_alike(gateway, listener):
     reader, writer = await gateway.connect(listener)
-    writer.write(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
     writer.write_eof()
     async with asyncio.timeout(PATIENCE_SECONDS):
         (reply,) = parse_replies(await reader.read())

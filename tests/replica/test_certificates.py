@@ -95,7 +95,7 @@ async def test_without_tls_nobody_is_answered_on_a_control_listener_that_speaks_
     async with watching(tmp_path, listen=tls_in(tmp_path, "control")) as watched:
         host, port = watched.gateway.control.removeprefix("https://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"GET /v1/whoami HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer x\r\n\r\n")
+        writer.write(b"GET /v1/whoami HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n")
         assert await reader.read() == b""
         writer.close()
 

@@ -10,7 +10,7 @@ from tests.support.process import GatewayProcess
 from tests.support.raw_client import Connection, is_listening, request
 from tests.support.stopwatch import PATIENCE_SECONDS
 
-SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: x\r\n\r\n"
+SCRAPE = b"GET /metrics/usage HTTP/1.1\r\nHost: localhost\r\n\r\n"
 GRACE_SECONDS = 300
 """Longer than any test, so no replica ends because its grace is over."""
 
@@ -118,7 +118,7 @@ def test_a_scrape_without_the_tenant_series_is_not_the_last_one(waiting):
 
 def test_a_head_request_for_the_tenant_series_is_not_a_scrape(waiting):
     with Connection(waiting.urls["ops"]) as ops:
-        ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        ops.send(b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert not ops.is_closed_by_peer(), "answered"
     time.sleep(0.3)
     assert waiting.process.poll() is None

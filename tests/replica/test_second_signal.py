@@ -62,7 +62,7 @@ def test_while_connections_are_closed_at_the_very_end(start):
     with Connection(gateway.urls["control"]) as control:
         token = ("Authorization", "Bearer test-control-token")
         control.send(
-            head("/v1/orgs/acme/apps/a", [("Host", "x"), token, ("Content-Length", 9)], method="PUT")
+            head("/v1/orgs/acme/apps/a", [("Host", "localhost"), token, ("Content-Length", 9)], method="PUT")
         )
         time.sleep(0.2)
         gateway.signal(signal.SIGTERM)

@@ -28,7 +28,7 @@ class Connection:
         return self.response()
 
     def ask(self, path: str) -> tuple[int, dict[str, str], Any]:
-        self.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        self.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return self.response()
 
     def response(self) -> tuple[int, dict[str, str], Any]:

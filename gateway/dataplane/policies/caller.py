@@ -9,7 +9,8 @@ from gateway.credentials.keyring import ApprovedRoles, Keyring
 from gateway.credentials.trusted_proxy import NOWHERE, Networks, TrustedProxy
 from gateway.dataplane.diagnostics import explain_mismatch
 from gateway.domain.call import Call
-from gateway.domain.errors import CallerNotApproved, SignatureMismatch
+from gateway.domain.errors import CallerNotApproved, InvalidHost, SignatureMismatch
+from gateway.domain.hosts import AcceptedHosts
 from gateway.domain.model import Caller
 from gateway.sigv4 import SignatureRules, SigningKeys, examine
 
@@ -68,6 +69,22 @@ class SignaturePolicy:
         except SignatureMismatch:
             raise SignatureMismatch(detail=explain_mismatch(call, claim)) from None
         return credentials.caller
+
+
+class AtHosts:
+    """Accepts the callers of another policy at `hosts` only."""
+
+    def __init__(self, policy: CallerPolicy, hosts: AcceptedHosts) -> None:
+        self._policy = policy
+        self._hosts = hosts
+
+    def verify(self, call: Call) -> Caller:
+        caller = self._policy.verify(call)
+        if not self._hosts.accept(call.headers):
+            raise InvalidHost(
+                "The Host is not a name of this service.", detail=self._hosts.explain(call.headers)
+            )
+        return caller
 
 
 class Unsigned:

@@ -43,7 +43,7 @@ def control_request(data: bytes) -> None:
     """Method and target, bearer, body: 4xx, or a good token; no proof of identity is repeated."""
     start, bearer, content = _three(data.replace(b"TOKEN", CONTROL_TOKEN.encode()).replace(b"JWT", JWT))
     method, _, target = start.partition(b" ")
-    raw = b"%b %b HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\nAuthorization: Bearer %b\r\n\r\n%b"
+    raw = b"%b %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nAuthorization: Bearer %b\r\n\r\n%b"
     request = raw % (method, target, len(content), bearer, content)
     answer = _judged(request, running("control").handler, [bearer])
     if answer is None or answer.status == 204:
@@ -56,7 +56,7 @@ def credentials_request(data: bytes) -> None:
     """Method and target, `Authorization`, body: well-formed answers; credentials for a good token alone."""
     start, field, content = _three(data.replace(b"TOKEN", TOKEN.encode()).replace(b"JWT", JWT))
     method, _, target = start.partition(b" ")
-    raw = b"%b %b HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\nAuthorization: %b\r\n\r\n%b"
+    raw = b"%b %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nAuthorization: %b\r\n\r\n%b"
     request = raw % (method, target, len(content), field, content)
     form = parse_qsl((target.partition(b"?")[2] + b"&" + content).decode("latin-1"))
     proofs = [value.encode() for name, value in form if name == "WebIdentityToken"]

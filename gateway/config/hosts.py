@@ -1,0 +1,28 @@
+"""The names under which each listener serves."""
+
+from gateway.config.dangers import dangers_of_calls, is_loopback
+from gateway.config.settings import ControlListener, CredentialsListener, OpsListener, Settings
+from gateway.domain.hosts import AcceptedHosts, accepted_names
+
+
+def accepted_hosts(listener: OpsListener | ControlListener | CredentialsListener, key: str) -> AcceptedHosts:
+    """Returns the names of loopback and the configured ones. Off loopback, none configured is any name.
+
+    Off loopback probes and scrapes name a pod by its address, and clients a service by a name of the cluster.
+    """
+    if listener.hosts or is_loopback(listener.host):
+        return AcceptedHosts(key, accepted_names(listener.host, *listener.hosts))
+    return AcceptedHosts(key)
+
+
+def hosts_of_calls(settings: Settings) -> AcceptedHosts | None:
+    """Returns the names under which calls are accepted, or None if they need a secret that no stranger knows.
+
+    Settings that are safe on loopback alone are unsafe once a page reaches loopback under its own name.
+    """
+    if not is_loopback(settings.listen.data.host) or not any(dangers_of_calls(settings)):
+        return None
+    public = settings.public_url.partition("://")[2].partition("/")[0]
+    return AcceptedHosts(
+        "public_hosts", accepted_names(settings.listen.data.host, public, *settings.public_hosts)
+    )
