@@ -20,7 +20,8 @@ FOREIGN = [
     "rebound.example", "rebound.example:8081", "localhost.rebound.example", "127.0.0.1.rebound.example",
     "localhost.", "localhost:1:1", "localhost:x", "localhost:123456", "127.0.0.2",
     "127.0.0.1@rebound.example", "127.1", "2130706433", "0.0.0.0", "0.0.0.0:8081", "[::]", "[::1",
-    "::1", "[::ffff:127.0.0.1]", "", "rebound.example, localhost", "localhost, rebound.example", "\xe9", "10.0.0.7:8081",
+    "::1", "[::ffff:127.0.0.1]", "", "rebound.example, localhost", "localhost, rebound.example",
+    "\xe9", "10.0.0.7:8081",
 ]  # fmt: skip
 PATHS = {
     "control": ["/v1/whoami", "/v1/sign-in", "/console/", "/console", "/nowhere"],

@@ -31,7 +31,7 @@ async def connect(gateway, trust, listener="data"):
 
 
 async def answer(reader, writer) -> bytes:
-    writer.write(b"POST /v1/get HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+    writer.write(b"POST /v1/get HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
     return await reader.readuntil(b"}")
 
 

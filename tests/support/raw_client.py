@@ -76,7 +76,7 @@ def request(operation: str = "get", **fields: Any) -> tuple[bytes, bytes]:
     """Head and body of a call."""
     body = json.dumps({"key": "k", **fields}).encode()
     head = (
-        f"POST /v1/{operation} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"POST /v1/{operation} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {TABLE_TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode(), body
