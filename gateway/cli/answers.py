@@ -12,7 +12,15 @@ from msgspec import Meta, Struct, field
 from gateway.config.settings import Url
 from gateway.controlplane.runtime import Runtime
 from gateway.directory.tokens import is_well_formed
-from gateway.domain.rules import AccessKeyId, AppType, Name, Region, TableName, VariablePrefix
+from gateway.domain.rules import (
+    AccessKeyId,
+    AppType,
+    Name,
+    Region,
+    TableName,
+    VariablePrefix,
+    is_ambiguous_prefix,
+)
 
 MAX_LEVELS = 6
 """Deepest nesting of an answer; a gateway sends four levels."""
@@ -88,7 +96,8 @@ class IssuedTable(Struct, frozen=True):
             default_max_tables=0,
         )
         variables = sent.variables(self.table.name, self.token)
-        if self.runtime != variables or not is_well_formed(self.token.encode()):
+        is_expected = self.runtime == variables and is_well_formed(self.token.encode())
+        if not is_expected or is_ambiguous_prefix(prefix):
             raise NotExpected
         return variables
 

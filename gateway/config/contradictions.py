@@ -11,7 +11,7 @@ from gateway.config.problems import Problems, repeats
 from gateway.config.secret_roles import check_secret_roles
 from gateway.config.settings import Settings, is_url
 from gateway.config.workloads import check_workloads
-from gateway.domain.rules import BEARER_TOKEN
+from gateway.domain.rules import BEARER_TOKEN, is_ambiguous_prefix
 
 _TRACING_MODULES = (
     "opentelemetry.sdk.trace",
@@ -31,6 +31,8 @@ def find_contradictions(settings: Settings, problems: Problems) -> None:
     _check_stores(settings, problems)
     if settings.tracing is not None and not _is_tracing_installed():
         problems.add("tracing", "needs pip install 'kvs-gateway[otel]'")
+    if is_ambiguous_prefix(settings.runtime.variable_prefix):
+        problems.add("runtime.variable_prefix", "contains _KVS_TOKEN, which names the tokens of tables")
     check_apps(settings, problems)
     check_secret_roles(settings, problems)
 

@@ -68,12 +68,20 @@ Region = Annotated[
 VariablePrefix = Annotated[
     str,
     Meta(
-        pattern=r"^(?!.*_KVS_TOKEN(_|\Z))[A-Z][A-Z0-9_]{0,31}\Z",
-        description="capital letters, digits and underscores, starting with a letter, at most 32, "
-        "without _KVS_TOKEN",
+        pattern=r"^[A-Z][A-Z0-9_]{0,31}\Z",
+        description="capital letters, digits and underscores, starting with a letter, at most 32",
     ),
 ]
-"""Prefix of the variables of an app. `A_KVS_TOKEN_B` would make the token of table B_KVS_URL a URL."""
+"""Prefix of the variables of an app."""
+
+
+def is_ambiguous_prefix(prefix: str) -> bool:
+    """Returns whether a variable of this prefix may be the token of a table of another one.
+
+    `A_KVS_TOKEN_B_KVS_URL` is the URL for the prefix `A_KVS_TOKEN_B`, and the token of B_KVS_URL for `A`.
+    """
+    return "_KVS_TOKEN_" in f"{prefix}_"
+
 
 CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 """The limit of a window, for an app environment or for a table."""

@@ -1,8 +1,18 @@
 """Requests of the gateway to other servers: a JWKS endpoint, Prometheus."""
 
+import socket
 from collections.abc import Mapping
+from typing import Any
 
 import aiohttp
+from aiohttp.connector import Connection
+
+_RECEIVE_BYTES = 16_384
+"""Receive buffer of a connection, which Linux doubles. It bounds the heads that are parsed at once: a loop
+reads 256 KiB otherwise, which is 14,000 informational responses."""
+
+_MAX_HEADS = 16
+"""Heads of one response: the final one, and informational ones before it."""
 
 _FIELDS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
@@ -28,7 +38,12 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, *, max_bytes: i
     method = "GET" if form is None else "POST"
     try:
         async with (
-            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False) as session,
+            aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(socket_factory=_socket),
+                response_class=_Response,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+            ) as session,
             session.request(method, url, data=form, allow_redirects=False, headers=_FIELDS) as response,
         ):
             if response.status != 200:
@@ -40,3 +55,31 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, *, max_bytes: i
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise FetchError(f"does not answer: {type(error).__name__}") from None
     return bytes(body)
+
+
+class _Response(aiohttp.ClientResponse):
+    """A response before which few informational ones are skipped; aiohttp skips any number of them."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Reads the head."""
+        protocol, left = connection.protocol, _MAX_HEADS
+        if protocol is None:
+            raise aiohttp.ClientConnectionError
+        read = protocol.read
+
+        async def read_one() -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise aiohttp.ClientPayloadError
+            return await read()
+
+        protocol.read = read_one  # type: ignore[method-assign]
+        return await super().start(connection)
+
+
+def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    family, kind, protocol, *_ = address
+    connection = socket.socket(family, kind, protocol)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+    return connection

@@ -262,10 +262,11 @@ ROWS = (
         "tests/cli/test_processes.py",
     ),
     _row(
-        "no answer makes a command print a variable, run on, use up memory or end in a traceback",
+        "no answer makes a command run on, use up memory, end in a traceback or print a foreign variable",
         "tests/cli/test_printed_variables.py",
         "tests/cli/test_hostile_answers.py",
         "tests/cli/test_any_answer.py",
+        "tests/http/test_client.py",
     ),
     _row(
         "unasked, late and malformed answers: a client's call has its own answer or a typed error",
