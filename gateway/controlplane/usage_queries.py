@@ -6,7 +6,8 @@ Responses are checked: bounded in size, finite values, valid names of tables and
 import asyncio
 import math
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,16 +74,18 @@ async def read_figures(
     series = selector(equal(labels.items()))
     requests, whole = f"{USAGE_REQUESTS.name}{series}", f"[{span.seconds}s]"
     asked = [
-        _instant(post, now_seconds, f"sum by (table, {OUTCOME}) (increase({requests}{whole}))"),
+        partial(_instant, post, now_seconds, f"sum by (table, {OUTCOME}) (increase({requests}{whole}))"),
         *(
-            _instant(post, now_seconds, f"sum by (table) (increase({counter.name}{series}{whole}))")
+            partial(_instant, post, now_seconds, f"sum by (table) (increase({counter.name}{series}{whole}))")
             for counter in (USAGE_REQUEST_BYTES, USAGE_RESPONSE_BYTES)
         ),
-        _instant(post, now_seconds, f"60 * sum by (table) (rate({requests}[{_RATE_WINDOW}]))"),
-        _steps(post, now_seconds, span, requests),
+        partial(_instant, post, now_seconds, f"60 * sum by (table) (rate({requests}[{_RATE_WINDOW}]))"),
+        partial(_steps, post, now_seconds, span, requests),
     ]
     if with_refusals:
-        asked.append(_instant(post, now_seconds, f"sum by (code) (increase({REFUSALS.name}{whole}))"))
+        asked.append(
+            partial(_instant, post, now_seconds, f"sum by (code) (increase({REFUSALS.name}{whole}))")
+        )
     # Decoded here and not by the tasks of the queries: these have no turns (`gateway.http.turns`).
     by_outcome, sent, received, rates, steps, *refused = await _all(asked)
     outcomes: dict[str, dict[str, float]] = {}
@@ -98,14 +101,24 @@ async def read_figures(
     )
 
 
-async def _all(asked: list[Coroutine[Any, Any, bytes]]) -> list[bytes]:
-    """Runs all queries concurrently; the first failure cancels the others."""
+async def _all(asked: Sequence[Callable[[], Coroutine[Any, Any, bytes]]]) -> list[bytes]:
+    """Runs all queries concurrently; the first failure cancels the others. Each begins in another turn."""
+    loop, tasks = asyncio.get_running_loop(), []
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in asked]
+            for each in asked:
+                tasks.append(group.create_task(each()))
+                begun = loop.create_future()
+                loop.call_soon(_wake, begun)
+                await begun
     except ExceptionGroup as failed:
         raise (failed.subgroup(UsageUnavailable) or failed).exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 async def _instant(post: Post, now_seconds: int, query: str) -> bytes:
