@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from gateway.observability.logs import JsonFormatter
 from tests.support.audit import audit_lines, faults_of
@@ -16,7 +16,10 @@ from tests.support.dynamodb import OTHER_ENGINES, close_shared_engines
 from tests.support.gateway import run_gateway
 
 # The same commit gives the same result; `make flaky` and `make fuzz` draw other inputs.
-settings.register_profile("same inputs", derandomize=True, deadline=None)
+# Times are no part of a property: a stalled machine takes seconds to generate its first inputs.
+settings.register_profile(
+    "same inputs", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("same inputs")
 
 SYSTEM = Path(__file__).with_name("system")
