@@ -12,7 +12,7 @@ NAT = "192.0.2.1"
 
 
 class Connected:
-    """Stands for the task of a connection."""
+    """The task of a connection."""
 
     def __init__(self) -> None:
         self.has_ended = False
