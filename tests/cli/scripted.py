@@ -4,11 +4,13 @@ import contextlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Self
 from unittest import mock
 
-from gateway.cli import control_client, transport
+from gateway.cli import control_client, prometheus, transport
 from gateway.cli.main import main
+from gateway.cli.transport import Deadline
 from tests.cli.conftest import Result
 from tests.support.config import CONTROL_TOKEN, ROLE
 
@@ -142,21 +144,28 @@ def as_json(answer: object, *fields: str) -> bytes:
 
 
 @contextlib.contextmanager
-def answering(respond: Callable[[], Iterable[bytes]]) -> Iterator[None]:
+def answering(respond: Callable[[], Iterable[bytes]], clock: Callable[[], float]) -> Iterator[None]:
     """Answers each request with pieces that `respond` returns; lists have 5 pages at most."""
+    deadline = partial(Deadline, clock=clock)
     environ = {"KVS_CONTROL_TOKEN": CONTROL_TOKEN, "KVS_CONTROL_URL": URL}
     with (
         mock.patch.object(transport, "_connect", side_effect=lambda *_: Connection(respond())),
         mock.patch.object(control_client, "_MAX_PAGES", 5),
+        mock.patch.object(control_client, "Deadline", deadline),
+        mock.patch.object(prometheus, "Deadline", deadline),
         mock.patch.dict("os.environ", environ),
     ):
         yield
 
 
-def run(command: tuple[str, ...], respond: Callable[[], Iterable[bytes]]) -> Result:
-    """Runs a command to its end."""
+def run(
+    command: tuple[str, ...],
+    respond: Callable[[], Iterable[bytes]],
+    clock: Callable[[], float] = lambda: 0.0,
+) -> Result:
+    """Runs a command to its end; deadlines are those of `clock`."""
     server = ("--prometheus", URL) if command[0] == "usage" else ()
     out, err = io.StringIO(), io.StringIO()
-    with answering(respond), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with answering(respond, clock), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([*command, *server])
     return Result(code, out.getvalue(), err.getvalue())

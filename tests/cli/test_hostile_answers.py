@@ -4,13 +4,11 @@ import copy
 import itertools
 import json
 import tracemalloc
-from functools import partial
 from unittest import mock
 
 import pytest
 
-from gateway.cli import control_client, prometheus
-from gateway.cli.transport import Deadline
+from gateway.cli import control_client
 from tests.cli.scripted import APP, CALLER, COMMANDS, URL, as_json, http, run
 
 WHOAMI = ("whoami",)
@@ -33,7 +31,10 @@ ENDLESS = {
         *[b" " * 65_536] * 65_536,
     ],
     "extension of a chunk": [HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;", *[b"x" * 65_536] * 65_536],
-    "trailers": [HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", *[b"a: b\r\n" * 10_000] * 65_536],
+    "trailers": [
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
+        *[b"a: %s\r\n" % (b"b" * 1000) * 64] * 65_536,
+    ],
     "status line": [b"HTTP/1.1 200 ", *[b"x" * 65_536] * 65_536],
     "head": [HEAD, *[b"a: b\r\n" * 10_000] * 65_536],
     "informational responses": [b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" * 1000] * 65_536,
@@ -110,9 +111,7 @@ def test_answer_that_drips_ends_at_the_deadline_of_the_call(seconds_per_byte):
             received.append(byte)
             yield bytes([byte])
 
-    slow = partial(Deadline, clock=lambda: next(now))
-    with mock.patch.object(control_client, "Deadline", slow):
-        result = run(WHOAMI, drip)
+    result = run(WHOAMI, drip, lambda: next(now))
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
     assert "no complete response within 30 s" in result.error["detail"]
     assert len(received) <= 30 / seconds_per_byte
@@ -120,8 +119,7 @@ def test_answer_that_drips_ends_at_the_deadline_of_the_call(seconds_per_byte):
 
 def test_query_that_drips_ends_at_its_deadline():
     now = itertools.count(0, 10)
-    with mock.patch.object(prometheus, "Deadline", partial(Deadline, clock=lambda: next(now))):
-        result = run(USAGE, lambda: (bytes([byte]) for byte in as_json(COMMANDS[USAGE])))
+    result = run(USAGE, lambda: (bytes([byte]) for byte in as_json(COMMANDS[USAGE])), lambda: next(now))
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
 
 
@@ -199,8 +197,7 @@ def test_pages_are_bounded_in_bytes_together():
 
 def test_pages_share_one_deadline():
     now = itertools.count(0, 60)
-    with mock.patch.object(control_client, "Deadline", partial(Deadline, clock=lambda: next(now))):
-        result = run(LIST, _pages(*(([_app(number)], _next(number)) for number in range(5))))
+    result = run(LIST, _pages(*(([_app(number)], _next(number)) for number in range(5))), lambda: next(now))
     assert (result.code, result.out, result.error["error"]) == (5, "", "network")
 
 
