@@ -156,7 +156,10 @@ async def test_the_requests_of_the_readme_work(running):
     token = re.search(r"KVS_DEV_TOKEN:-(\w+)", readme)[1]
     signer = Signer(*re.search(r'"(AKID\w+):\$\{KVS_DEV_SECRET:-([\w-]+)}"', readme).groups())
     async with client_of(gateway) as client:
-        assert (await client.put("greeting", "hello", token=token, signer=signer)).json == {"ok": True}
+        call = {"token": token, "signer": signer, "headers": {"Host": "127.0.0.1:8080"}}
+        assert (await client.put("greeting", "hello", **call)).json == {"ok": True}
+        foreign = {**call, "headers": {"Host": "rebound.example:8080"}}
+        assert (await client.put("greeting", "hello", **foreign)).error == "invalid_host"
         control = re.search(r"KVS_CONTROL_TOKEN:-([\w-]+)", readme)[1]
         assert (await client.manage("GET", "/v1/whoami", token=control)).status == 200
 
