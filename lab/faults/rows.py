@@ -167,6 +167,11 @@ ROWS = (
         "tests/directory/test_lease.py",
     ),
     _row(
+        "a master of a cluster is down: late writes on the others are reclaimed, and read once",
+        "tests/directory/test_reclaiming.py",
+        "lab/reclaiming/test_dead_shard.py",
+    ),
+    _row(
         "1,000 unknown tokens of a role cost 100 reads, its valid tokens work; the refused role is named",
         "tests/directory/test_unknown_tokens.py",
         "tests/controlplane/test_refusals.py",

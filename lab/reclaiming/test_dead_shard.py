@@ -4,20 +4,23 @@ import asyncio
 
 import pytest
 
-from backends.clock import SystemClock
-from backends.interface import Entry
+from backends.interface import Entry, Keyspace
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
 from gateway.domain.model import Environment
 from tests.backends.redis.conformance import PREFIX, opened_redis
+from tests.support.clock import FakeClock
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.slots import node_id
 from tests.support.servers import wait_for
+from tests.support.stopwatch import PATIENCE_SECONDS
 
 SHOP = Environment("acme", "shop", "production")
 ENTRIES = 60
+FRESH_MS, STALE_MS = 60_000, 600_000
+STALLED_MS, SLOWEST_CALL_MS = 60_000, 30_000
 
 
 @pytest.fixture
@@ -34,20 +37,36 @@ async def store(cluster):
 
 
 @pytest.fixture
-async def parts(store):
+def clock():
+    """The clock of the directory, which stands still: no intent grows old on a slow machine."""
+    return FakeClock()
+
+
+@pytest.fixture
+async def parts(store, clock):
     declared, defaults = DeclaredApps([], 600), Defaults(requests_per_minute=600, max_tables=3)
-    clock = SystemClock()
     parts = directory_parts(
-        declared, store.records, store.entries, clock, defaults=defaults, fresh_ms=60_000, stale_ms=600_000
+        declared,
+        store.records,
+        store.entries,
+        clock,
+        defaults=defaults,
+        fresh_ms=FRESH_MS,
+        stale_ms=STALE_MS,
     )
     await parts.directory.register(AppRecord(SHOP, "api", active=False))
     return parts
 
 
-async def _table(store, parts, name: str, keys: int = ENTRIES) -> None:
+async def _table(store, parts, name: str, keys: int = ENTRIES) -> Keyspace:
     """With entries on every master that answers."""
     _, token = await parts.directory.create_table(SHOP, name, None)
     keyspace = (await parts.bindings.resolve(token.encode())).keyspace
+    await _fill(store, keyspace, keys)
+    return keyspace
+
+
+async def _fill(store, keyspace: Keyspace, keys: int = ENTRIES) -> None:
     puts = (store.entries.put(keyspace, f"key {number}", Entry(b"1", None)) for number in range(keys))
     await asyncio.gather(*puts, return_exceptions=True)
 
@@ -67,8 +86,8 @@ async def _purged(store) -> list[bool]:
     return [b'"is_purged":true' in record.document for _, record in intents]
 
 
-async def test_a_stopped_master_holds_up_its_own_entries_and_no_others(cluster, store, parts):
-    await _table(store, parts, "before")
+async def _stop_a_master(cluster):
+    """Stops one that does not hold the directory; returns it and the others."""
     holder = next(node for node in cluster.nodes if node.command("KEYS", "*:records"))
     victim = next(node for node in cluster.nodes if node is not holder)
     living = [node for node in cluster.nodes if node is not victim]
@@ -76,6 +95,35 @@ async def test_a_stopped_master_holds_up_its_own_entries_and_no_others(cluster, 
     name = node_id(victim)
     victim.stop()
     await asyncio.to_thread(wait_for, lambda: _is_missed(name, living[0]), "nobody misses the master")
+    return victim, living
+
+
+async def test_late_writes_on_other_masters_are_given_back_while_one_is_stopped(cluster, store, parts, clock):
+    keyspace = await _table(store, parts, "before")
+    victim, living = await _stop_a_master(cluster)
+    await parts.directory.delete_table(SHOP, "before")
+    await parts.reclaimer.run()
+    assert _entries_on(living) == [0, 0]
+    await _fill(store, keyspace)
+    assert min(_entries_on(living)) > 0
+    for wait_ms in (STALLED_MS, SLOWEST_CALL_MS + FRESH_MS + STALE_MS):
+        clock.advance(wait_ms)
+        for _ in range(2):
+            await parts.reclaimer.run()
+    assert _entries_on(living) == [0, 0]
+    assert await _purged(store) == [True]
+    victim.resume()
+    await asyncio.to_thread(cluster.wait_until_whole)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await _purged(store):
+            await parts.reclaimer.run()
+            await asyncio.sleep(0.1)
+    assert _entries_on(cluster.nodes) == [0, 0, 0]
+
+
+async def test_a_stopped_master_holds_up_its_own_entries_and_no_others(cluster, store, parts):
+    await _table(store, parts, "before")
+    victim, living = await _stop_a_master(cluster)
     await parts.directory.delete_table(SHOP, "before")
     await parts.reclaimer.run()
     assert _entries_on(living) == [0, 0]

@@ -1,15 +1,19 @@
 """A deleted table is unreachable immediately, and its space is given back despite crashes."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
+from msgspec import structs
 
 from backends.errors import BackendUnavailable
-from backends.interface import Entry, Keyspace
+from backends.interface import Entry, Keyspace, NamedRecord, PurgeStep
 from gateway.directory.errors import TableNotFound
+from gateway.directory.reclaim import reclaimer
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
 
 HOUR_MS = 3_600_000
+STALLED_MS = 60_000
 
 
 async def _fill(region: Region, keyspace: Keyspace, entries: int = 20) -> None:
@@ -173,3 +177,68 @@ async def test_a_deletion_repeated_long_after_it_failed_still_gives_the_space_ba
     region.clock.advance(LAST_WRITE_MS)
     await replica.reclaimer.run()
     assert _used(region) == 0
+
+
+class _Shards:
+    """The entries of a region, purged in two parts, of which one may be down."""
+
+    def __init__(self, entries) -> None:
+        self._entries = entries
+        self.is_down = False
+        self.walks = 0
+        """Purges of the part that is up."""
+
+    async def purge(self, keyspaces, cursor) -> PurgeStep:
+        if cursor is None:
+            self.walks += 1
+            return structs.replace(await self._entries.purge(keyspaces, None), cursor="the part that is down")
+        if self.is_down:
+            raise BackendUnavailable("the part is down")
+        return PurgeStep(None, scanned=0, deleted=0, commands=1)
+
+
+@pytest.fixture
+def shards(region, replica) -> _Shards:
+    shards = _Shards(region.memory.entries)
+    replica.reclaimer._entries = shards
+    return shards
+
+
+async def test_while_a_part_of_the_store_is_down_late_writes_in_the_others_are_given_back(
+    region, replica, shards
+):
+    keyspace = await _table_with_entries(region, replica)
+    shards.is_down = True
+    await replica.directory.delete_table(SHOP, "sessions")
+    await replica.reclaimer.run()
+    assert _used(region) == 0
+    await _fill(region, keyspace)
+    for wait_ms in (STALLED_MS, LAST_WRITE_MS):
+        region.clock.advance(wait_ms)
+        for _ in range(2):
+            await replica.reclaimer.run()
+    assert _used(region) == 0
+    assert len(await region.record_names("reclaim/")) == 1
+    shards.is_down = False
+    await replica.reclaimer.run()
+    assert await region.record_names("reclaim/") == []
+
+
+async def test_while_a_part_of_the_store_is_down_no_run_reads_the_others_repeatedly(
+    region, replica, shards, monkeypatch
+):
+    monkeypatch.setattr(reclaimer, "TABLES_PER_RUN", 1)
+    for name in ("a", "b", "c"):
+        await _table_with_entries(region, replica, name)
+        await replica.directory.delete_table(SHOP, name)
+    shards.is_down = True
+    for _ in range(5):
+        await replica.reclaimer.run()
+    assert shards.walks == 3
+    shards.is_down = False
+    await replica.reclaimer.run()
+    assert [b'"is_purged":true' in intent.document for _, intent in await _intents(region)] == [True] * 3
+
+
+async def _intents(region: Region) -> Sequence[NamedRecord]:
+    return await region.memory.records.page("reclaim/", after="", limit=10)

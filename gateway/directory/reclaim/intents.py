@@ -4,7 +4,8 @@ An intent is in one of three states:
 
 - The table is still in its app's document: the deletion has not swapped yet, or crashed before it did. After
   an hour it counts as crashed, and the intent is dropped.
-- The table is gone: it is purged immediately, which gives back nearly all of its space.
+- The table is gone: it is purged immediately, which gives back nearly all of its space. If a part of the
+  store is down, this state ends after a minute without that part.
 - The table has been gone for longer than any binding is cached and any call takes: it is purged again, and
   the intent is dropped. Until then a replica that cannot read the directory may serve the table from its
   cache, and a put that it began in time may reach the store after the first purge.
@@ -35,6 +36,7 @@ from gateway.directory.retention import CacheRetention
 
 _ABANDONED_AFTER_MS = 3_600_000
 _SLOWEST_CALL_MS = 30_000
+_STALLED_FOR_MS = 60_000
 _PARTS_OF_THE_WAIT = 4
 
 
@@ -116,6 +118,22 @@ class Intents:
         intent = None if record is None else self._read(name, record)
         if record is not None and intent is not None and record.version == version:
             await self._swap(name, record, None if intent.is_purged else replace(intent, is_purged=True))
+
+    async def note_stalled(self, name: str) -> None:
+        """Counts a first purge that has been stalled for a minute as done. Raises BackendError.
+
+        A part of the store that is down then holds up neither the wait nor the second purge, which gives back
+        late writes in the other parts. Only the second purge decides: the intent stays until it is complete.
+        """
+        seen = self._seen.get(name)
+        if seen is None or self._now_ms() - seen.since_ms < _STALLED_FOR_MS:
+            return
+        record = await self._records.read(name)
+        if record is None or record.version != seen.version:
+            return
+        intent = self._read(name, record)
+        if intent is not None and not intent.is_purged:
+            await self._swap(name, record, replace(intent, is_purged=True))
 
     def _observe(self, intents: Sequence[NamedRecord]) -> None:
         """Keeps the time since which each version has been seen."""

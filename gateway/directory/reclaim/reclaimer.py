@@ -53,7 +53,7 @@ class Reclaimer:
         self._intents = Intents(records, corrupt, retention, clock)
         self._lease = Lease(records, corrupt, clock)
         self._stalled: dict[str, BackendError] = {}
-        """Intents whose run failed in this round, with the error."""
+        """Intents whose run failed, with the error. A later round repeats them once another run succeeds."""
         self.pause_seconds = 0.0
         """Pause until the next round, unless a new intent is announced before."""
         self.scanned = 0
@@ -67,11 +67,13 @@ class Reclaimer:
         return len(self._intents)
 
     async def run(self) -> None:
-        """Makes one round: every purge run that is due. The next round repeats the runs that failed."""
+        """Makes one round: every purge run that is due. The next round repeats the run that failed last."""
         self.pause_seconds = _ROUND_SECONDS
-        self._stalled.clear()
         try:
             self.pause_seconds = await self._round()
+            for name in self._stalled:
+                await self._intents.note_stalled(name)
+                await _pace(commands=1)
             failures = [*self._intents.failures, *self._stalled.values()]
         except BackendError as error:
             failures = [error]
@@ -84,10 +86,10 @@ class Reclaimer:
         # The order of these checks makes rest cheap: every other replica reads the lease alone, and without
         # intents the last holder removes its lease and sleeps.
         if await self._lease.is_elsewhere():
-            self._intents.reset()
+            self._reset()
             return _LEASE_SECONDS
         if not await self._intents.any():
-            self._intents.reset()
+            self._reset()
             await self._lease.release()
             return _POLL_SECONDS
         lease = await self._lease.take()
@@ -96,9 +98,13 @@ class Reclaimer:
         # The lease may name a run that its last holder left. It is continued only if all of its tables are
         # still due: since then an intent may have been written anew, or the record may be damaged.
         run = lease.run if lease.run and await self._intents.are_due(lease.run.intents) else None
+        # While that run still fails, others that failed with it are not repeated: each would read all the
+        # keys of the masters that answer again, every 15 s.
+        if run is None:
+            self._stalled.clear()
         while True:
             if run is not None and not await self._continue(run):
-                self._intents.reset()
+                self._reset()
                 return _LEASE_SECONDS
             # Stalled intents share the next run only if another table is due as well; alone they would fail
             # again immediately, so they wait for the next round.
@@ -110,6 +116,10 @@ class Reclaimer:
             run = PurgeRun(due)
             if not await self._lease.renew(run):
                 return _LEASE_SECONDS
+
+    def _reset(self) -> None:
+        self._intents.reset()
+        self._stalled.clear()
 
     async def _continue(self, run: PurgeRun) -> bool:
         """Continues a run until it ends or the store fails. Returns False if the lease is lost.
@@ -136,6 +146,7 @@ class Reclaimer:
 
     async def _close(self, run: PurgeRun) -> bool:
         """Notes in each intent that its table was purged from the whole store."""
+        self._stalled.clear()
         for name, version in run.intents.items():
             await self._intents.note_purged(name, version)
             await _pace(commands=2)
