@@ -40,6 +40,7 @@ class App(Struct, frozen=True):
     replica: Replica
     data: DataPlane
     control: ControlPlane
+    credentials: CredentialsPlane
     ops: OpsPlane
     directory: DirectoryParts
     stores: Stores
@@ -86,5 +87,14 @@ async def build_app(
         resources=resources,
     )
     return App(
-        replica, data, control, ops, directory.parts, shared.stores, reload, shared.drain, shared.turns
+        replica,
+        data,
+        control,
+        credentials,
+        ops,
+        directory.parts,
+        shared.stores,
+        reload,
+        shared.drain,
+        shared.turns,
     )

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.fuzz.targets import CORPUS, TARGETS
-from tests.fuzz.targets.listeners import app, running
+from tests.fuzz.targets.listeners import app
 from tests.fuzz.targets.tokens import TOKENS
 from tests.support.evidence import note
 
@@ -38,7 +38,7 @@ def test_kept_requests_reach_their_handlers():
         "app.list",
     }
     assert counted["authenticate", "refused"] > 0
-    issued = running("credentials").handler.__self__.counted
+    issued = app().credentials.handler.counted
     assert issued["web_identity", "issued"] > 0
     assert issued["container", "issued"] > 0
     assert len(TOKENS._cache) > 0
