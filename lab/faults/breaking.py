@@ -14,6 +14,7 @@ from gateway.directory.resolve.bindings import CachedBindings
 from gateway.directory.resolve.feed import FeedFollower
 from gateway.directory.resolve.freshness import Freshness
 from gateway.directory.resolve.single_flight import SingleFlight
+from gateway.http.turns import Turns
 from lab.simulation.records import StoreRecords
 
 _swap, _announce, _settle, _changes = (
@@ -125,6 +126,10 @@ def _overtake_no_lookup(self, environment):
     """Leaves lookups in flight attached."""
 
 
+def _give_the_turn_to_nobody(self):
+    """Leaves the requests of all lanes waiting."""
+
+
 def _keep_bindings(self, environment):
     """Keeps using the changed value."""
 
@@ -154,6 +159,7 @@ BROKEN = {
     "a deleted table is purged once": (Intents, "note_purged", _drop_after_one_purge),
     "a lease is never taken over": (Lease, "is_elsewhere", _wait_for_the_holder),
     "an intent is written after the table is gone": (SideRecords, "announce", _announce_no_intents),
+    "a piece of work keeps its turn": (Turns, "pass_on", _give_the_turn_to_nobody),
     "a token has no pointer": (SideRecords, "announce", _announce_no_pointers),
 }
 
