@@ -126,9 +126,9 @@ def _silent_seconds(transport: asyncio.BaseTransport) -> float:
 
 
 def _tcp_info(transport: asyncio.BaseTransport) -> bytes:
-    if sys.platform != "linux":
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    if sys.platform != "linux" or connection is None:
         return b""
-    connection: socket.socket = transport.get_extra_info("socket")
     try:
         return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
     except OSError:  # the connection is closed
