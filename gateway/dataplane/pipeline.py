@@ -158,11 +158,13 @@ class Executor:
                 case Get():
                     return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Put():
-                    _check(metered.call)
+                    if not metered.call.attempt.may_write():
+                        raise Overloaded(NOT_BEGUN)
                     await self._entries.put(keyspace, operation.key, self._entry(operation))
                     return Stored()
                 case Delete():
-                    _check(metered.call)
+                    if not metered.call.attempt.may_write():
+                        raise Overloaded(NOT_BEGUN)
                     await self._entries.delete(keyspace, operation.key)
                     return Deleted()
                 case _ as unreachable:
@@ -180,9 +182,3 @@ class Executor:
         ):
             return Missing()
         return Found(entry.value, entry.expires_at_ms)
-
-
-def _check(call: Call) -> None:
-    """Raises Overloaded unless a write may begin now; the last step before the store gets it (D19)."""
-    if not call.attempt.may_write():
-        raise Overloaded(NOT_BEGUN)

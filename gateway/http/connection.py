@@ -27,7 +27,7 @@ from gateway.domain.errors import (
 from gateway.http import state
 from gateway.http.admission import Deadline
 from gateway.http.cutting import Message
-from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, has_left, has_unread
+from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, has_left, has_unread
 from gateway.http.messages import Request, Response, encode_refusal, encode_response
 from gateway.http.receiving import FramingTooLong, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
@@ -54,6 +54,7 @@ class Connection(asyncio.Protocol):
         "__weakref__",
         "_deadline",
         "_fence",
+        "_is_gone",
         "_is_stale",
         "_loop",
         "_receiver",
@@ -77,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._steps = service.limiter.steps
         self._fence = service.fence
         self._since = inf
-        self._is_stale = False
+        self._is_gone = self._is_stale = False
         self._loop = asyncio.get_running_loop()
         self._receiver = Receiver(self._loop, self._parse_on)
         self._deadline = Deadline(self._loop)
@@ -118,17 +119,17 @@ class Connection(asyncio.Protocol):
         self._sender.write(_CONTINUE)
 
     def may_write(self) -> bool:
-        """Tests whether a write may begin now (`gateway.http.fence`). Each write pays for this."""
-        fence = self._fence
-        now = fence.now()
-        if now - fence.beat_at > STANDSTILL_SECONDS:
-            fence.notice(now)
-        if self._is_stale or self.state >= state.CLOSING:
+        """Tests whether a write may begin now (`gateway.http.fence`). Each write pays for this.
+
+        If its bytes are young, nothing has stood still unnoticed since they came.
+        """
+        age_seconds = self._fence.now() - self._since
+        if age_seconds <= LATE_SECONDS:
+            return not (self._is_stale or self._is_gone)
+        self._fence.check()
+        if self._is_stale or self._is_gone:
             return False
-        age_seconds = now - self._since
-        return age_seconds <= LATE_SECONDS or (
-            age_seconds <= LATEST_SECONDS and not has_left(self._transport)
-        )
+        return age_seconds <= LATEST_SECONDS and not has_left(self._transport)
 
     # for the event loop
 
@@ -193,10 +194,12 @@ class Connection(asyncio.Protocol):
             if self.state is state.RECEIVING:
                 self._on(state.BODY_ENDED)
             return True
+        self._is_gone = True
         self._close()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._is_gone = True
         self._on(state.LOST if exc is None else state.RESET)
         self._service.limiter.leave(self)
         if self._task is not None:

@@ -4,8 +4,8 @@ A signal, a frozen control group, or a suspended or starved machine stops it. Re
 kernel and in here, and their clients give up and repeat them at another replica. Executed afterwards, an old
 put would undo changes that were acknowledged since (D19). So
 
-- A standstill is noticed by the gap between two beats. Each write checks the gap as well, because the loop
-  may run the callbacks of sockets before the timer of the beat.
+- A standstill is noticed by the gap between two beats. A write that is late checks the gap as well, because
+  the loop may run the callbacks of sockets before the timer of the beat.
 - Nothing that had been received by the end of a standstill is begun. Each connection is asked then, by
   `distrust`: only one that waits between two requests, with nothing unread in the kernel, is trusted. One
   that is accepted later is judged by the age of its bytes.
@@ -78,13 +78,17 @@ class Fence:
 
     def beat(self) -> None:
         """Beats once."""
-        now = self.now()
-        if now - self.beat_at > STANDSTILL_SECONDS:
-            self.notice(now)
+        now = self.check()
         self.since, self.beat_at = min(self.beat_at, now), now
 
-    def notice(self, now: float) -> None:
-        """Ends a standstill: whatever connections hold by now is distrusted."""
+    def check(self) -> float:
+        """Notices a standstill: all that connections hold is distrusted. Returns the time."""
+        now = self.now()
+        if now - self.beat_at > STANDSTILL_SECONDS:
+            self._end(now)
+        return now
+
+    def _end(self, now: float) -> None:
         log.warning("this process stood still", extra={"fields": {"seconds": round(now - self.beat_at, 3)}})
         self.since = self.beat_at = self._ended_at = now
         for distrust in self._distrust:

@@ -12,8 +12,7 @@ if __name__ == "__main__":
     from gateway.http import connection, fence
 
     client.ATTEMPT_SECONDS, client.CALL_SECONDS = LONG_SECONDS, LONG_SECONDS
-    for module in (fence, connection):
-        module.STANDSTILL_SECONDS = LONG_SECONDS
+    fence.STANDSTILL_SECONDS = LONG_SECONDS
     connection.LATE_SECONDS = connection.LATEST_SECONDS = LONG_SECONDS
     with deadlines_of():
         raise SystemExit(main())
