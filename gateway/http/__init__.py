@@ -8,6 +8,7 @@ connection    one client: requests in, responses out
 sending       the sending side of a connection, and its end
 handshake     a connection until its TLS handshake is over
 admission     bounds of waiting connections: the limiter, which admits and evicts, and the deadline
+fence         notices that the process stood still, and what had been received by then
 state         the states of a connection, with the one table of transitions between them
 service       the state that all connections of one listener share
 turns         requests beside the data plane share the event loop in short pieces
