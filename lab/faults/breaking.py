@@ -164,17 +164,17 @@ BROKEN = {
 }
 
 SHOWN_BY = {
-    "a lost reply counts as a refusal": 248,
+    "a lost reply counts as a refusal": 259,
     "a feed that was cut short is taken for complete": 8,
     "the feed of another server is taken for complete": 28,
     "missing numbers are not waited for": 63,
     "a lost announcement is not doubted": 199,
-    "a gap does not shorten the use of a binding": 12,
+    "a gap does not shorten the use of a binding": 14,
     "a binding is used throughout any outage": 12,
-    "a change leaves lookups in flight": 12,
+    "a change leaves lookups in flight": 13,
     "a corrupt record stops a list": 14,
     "a corrupt app cannot be removed": 14,
-    "a deleted table is purged once": 55,
+    "a deleted table is purged once": 58,
     "an intent is written after the table is gone": 61,
 }
 """Seeds that a search begins with; from 0 a search takes minutes. A change of the simulation changes them."""
