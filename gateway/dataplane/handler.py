@@ -13,7 +13,6 @@ from gateway.dataplane.pipeline import Pipeline
 from gateway.domain.answers import refuse
 from gateway.domain.call import Call
 from gateway.domain.errors import (
-    BadRequest,
     InternalError,
     MethodNotAllowed,
     NotFound,
@@ -112,9 +111,6 @@ class DataHandler:
             raise NotFound(explain_path(request.path))
         if request.method != "POST":
             raise MethodNotAllowed(request.method, "POST")
-        coding = request.headers.get(b"transfer-encoding")
-        if coding is not None and coding.lower() != b"chunked":
-            raise BadRequest("Transfer-Encoding: only chunked is supported")
         return operation
 
     async def _read_body(self, request: Request) -> bytes:

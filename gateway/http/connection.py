@@ -282,7 +282,13 @@ class Connection(asyncio.Protocol):
         if self.state >= state.CLOSING:
             return False
         code = response.answer.code
-        closes = response.closes or not body.is_eof() or code in _BREAKING or self._is_stale
+        closes = (
+            response.closes
+            or not body.is_eof()
+            or code in _BREAKING
+            or self._is_stale
+            or (receiver.input is state.LAST and request.keep_alive and not receiver.queue)
+        )
         if self._service.is_draining() and (code == ShuttingDown.code or not receiver.queue):
             closes = True  # a drain lets pipelined requests that are there be answered first
         keep_alive = (

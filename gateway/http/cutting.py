@@ -6,9 +6,11 @@ that RFC 9112 does not. So it never holds a byte of the next message: it is fed 
 message may end, and no further. Such places are an empty line, and the end of a body of declared length.
 """
 
+import re
 from collections.abc import Callable
 
 from aiohttp import StreamReader
+from aiohttp.hdrs import CONTENT_LENGTH, TRANSFER_ENCODING
 from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 
@@ -19,8 +21,10 @@ _START, _HEAD, _LENGTH, _CHUNKS, _OVER = range(5)
 """Phases: before a head, in it, in a body of known length, in one of chunks, and behind the last message."""
 
 _EMPTY_LINE = b"\r\n\r\n"
+_TEXT_AND_EMPTY_LINE = re.compile(rb"[^\r\n]\r\n\r\n")
 _CR = 13
-_VERSIONS = {HttpVersion10: b"1.0", HttpVersion11: b"1.1"}
+_HTTP_1_1 = b" HTTP/1.1\r\n"
+_VERSIONS = {HttpVersion10: b" HTTP/1.0\r\n", HttpVersion11: _HTTP_1_1}
 
 
 class BadFraming(Exception):
@@ -67,26 +71,32 @@ class Cutter:
 
         Raises BadFraming, or an exception of the parser: for some targets it is yarl's IndexError.
 
-        Most packets are one message with a body, and are parsed in one piece. The first empty line and the
-        size of the body show that no byte is left over. Otherwise the parser may hold one of the next
-        message: it is replaced, and the packet is cut.
+        Most packets are one message with a body, or a part of one, and are parsed in one piece. If the parser
+        may hold a byte of the next message then, it is replaced, and the packet is cut.
         """
         if self._phase is _START and not self.rest and data and data[0] > _CR:
-            head_end = data.find(_EMPTY_LINE) + 4
-            if 3 < head_end < len(data):
-                messages: list[Message] = self._parser.feed_data(data)[0]
-                if messages:
-                    head, body = messages[0]
-                    if not body.is_eof():
-                        self._begin(messages[0], data)
+            messages: list[Message] = self._parser.feed_data(data)[0]
+            if not messages:
+                self._phase, self._line = _HEAD, data
+                return []
+            head, body = messages[0]
+            if not body.is_eof() or (body is EMPTY_PAYLOAD and data.find(_EMPTY_LINE) + 4 == len(data)):
+                self._begin(messages[0], data)
+                return messages
+            if (
+                data[-1] > _CR  # else it may be one that the parser skips
+                and body is not EMPTY_PAYLOAD
+                and not (head.should_close or head.upgrade or head.chunked)
+                and data.startswith(_HTTP_1_1, len(head.method) + len(head.path) + 1)
+            ):
+                try:  # does the parser hold a message, or a part of a head?
+                    if not self._parser.feed_data(b"")[0] and self._parser.feed_eof() is None:
                         return messages
-                    if (
-                        head_end + body.total_bytes == len(data)
-                        and not (head.should_close or head.upgrade or head.chunked)
-                        and data.startswith(b" HTTP/1.1\r\n", len(head.method) + len(head.path) + 1)
-                    ):
-                        return messages
-                self._parser = self._new_parser()
+                except Exception:  # noqa: S110 - it holds what is not HTTP
+                    pass
+            self._parser = self._new_parser()
+        elif self._phase is _LENGTH and len(data) <= self._left:
+            return self._feed(data)
         return self._cut(data, room)
 
     def _cut(self, data: bytes, room: int) -> list[Message]:
@@ -115,23 +125,24 @@ class Cutter:
     def _end_of_piece(self, data: bytes, at: int) -> int:
         """Returns the next offset at which a message may end.
 
-        An empty line may have begun in the packet before, so the first three bytes are pieces of their own.
-        The last empty line of a head or of chunks has text right before it: it does not overlap another one.
+        The empty line behind a head or behind chunks has text before it, so a flood of line ends is one piece.
+        It may have begun in the packet before: the first four bytes are pieces of their own.
         """
         if self._phase is _LENGTH:
             return min(at + self._left, len(data))
-        if self._phase is not _START and at < 3:
+        if self._phase is not _START and at < 4:
             return at + 1
-        found = data.find(_EMPTY_LINE, 0 if at == 3 else at)
-        return len(data) if found < 0 else found + 4
+        found = _TEXT_AND_EMPTY_LINE.search(data, 0 if at == 4 else at)
+        return len(data) if found is None else found.end()
 
     def _feed(self, piece: bytes) -> list[Message]:
         messages: list[Message] = self._parser.feed_data(piece)[0]
         if self._phase is _LENGTH or self._phase is _CHUNKS:
             self._left -= len(piece)
-            if self._phase is _LENGTH and (self._left == 0) is not self.body.is_eof():
+            is_whole = self.body.is_eof()
+            if self._phase is _LENGTH and is_whole is not (self._left == 0):
                 raise BadFraming
-            if self.body.is_eof():
+            if is_whole:
                 self._complete()
         elif messages:
             line, self._line = self._line + piece, b""
@@ -147,25 +158,28 @@ class Cutter:
     def _begin(self, message: Message, start: bytes) -> None:
         """Takes a message whose head has ended; `start` begins with its request line. Raises BadFraming."""
         head, self.body = message
-        version = _VERSIONS.get(head.version)
+        version = _HTTP_1_1 if head.version is HttpVersion11 else _VERSIONS.get(head.version)
         if version is None or head.path is None:
             raise BadFraming
-        line = (head.method.encode(), head.path.encode("utf-8", "surrogateescape"), version)
-        if not start.startswith(b"%b %b HTTP/%b\r\n" % line):
+        if not start.startswith(
+            version, len(head.method) + len(head.path) + 1
+        ):  # the parser takes more spaces
             raise BadFraming
-        length = head.headers.get("Content-Length")
-        if head.chunked and (
-            head.version != HttpVersion11 or head.headers["Transfer-Encoding"].lower() != "chunked"
-        ):
-            raise BadFraming
-        self._upgrades = head.upgrade
-        self._phase = _CHUNKS if head.chunked else _LENGTH
-        self._left = int(length or 0) - self.body.total_bytes
-        # the parser takes the largest possible length for no body, and CONNECT has none
-        is_cut_short = self.body is EMPTY_PAYLOAD and self._left > 0
         self.is_last = (
-            head.should_close or head.version != HttpVersion11 or head.method == "CONNECT" or is_cut_short
+            head.should_close or version is not _HTTP_1_1 or (head.upgrade and head.method == "CONNECT")
         )
+        self._upgrades = head.upgrade
+        if (head.chunked or head.upgrade) and TRANSFER_ENCODING in head.headers:
+            coding = head.headers[TRANSFER_ENCODING]  # which the parser ignores beside an Upgrade
+            if version is not _HTTP_1_1 or not head.chunked or coding.lower() != "chunked":
+                raise BadFraming
+        if head.chunked:
+            self._phase = _CHUNKS
+        else:
+            self._phase = _LENGTH
+            self._left = int(head.headers.get(CONTENT_LENGTH) or 0) - self.body.total_bytes
+            if self._left and self.body is EMPTY_PAYLOAD:  # the parser takes the largest length for no body
+                self.is_last = True
         if self.body.is_eof():
             self._complete()
 

@@ -92,8 +92,9 @@ class Receiver:
         """
         if self.input is not OPEN and self.input is not LAST:
             return False
+        cutter = self._cutter
         try:
-            messages = self._cutter.cut(data, MAX_QUEUED - self._count)
+            messages = cutter.cut(data, MAX_QUEUED - self._count)
         except Exception:
             self._end(DROPPED)
             self.queue.append(None)
@@ -101,17 +102,17 @@ class Receiver:
         if self._count:
             self._read_ahead_bytes += len(data)
         if not messages:
-            if data and not self._cutter.is_over:
+            if data and not cutter.is_over:
                 self._bound_framing(len(data))
             self._pause_if_full()
             return False
-        if self._cutter.is_last:
+        if cutter.is_last:
             self.input = max(self.input, LAST)
         self.queue.extend(messages)
         self._count += len(messages)
         self._framing_bytes = 0
-        self._body_bytes = 0 if self._cutter.body is EMPTY_PAYLOAD else -1  # -1: its first bytes are progress
-        if self._count > 1 or self._cutter.rest:
+        self._body_bytes = 0 if cutter.body is EMPTY_PAYLOAD else -1  # -1: its first bytes are progress
+        if self._count > 1 or cutter.rest:
             self._pause_if_full()
         return True
 

@@ -236,6 +236,11 @@ ROWS = (
         "tests/dataplane/test_any_body.py",
         "tests/fuzz",
     ),
+    _row(
+        "any bytes in any packets: a second, strict parser agrees on what was executed",
+        "tests/http/test_each_byte.py",
+        "tests/http/test_upgrades.py",
+    ),
     _row("a flood of wrong signatures", "lab/faults/test_signature_flood.py"),
     _row(
         "refused neighbours behind one address, in any number: valid tokens get their credentials",

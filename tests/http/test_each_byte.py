@@ -21,6 +21,7 @@ UPGRADE = ASKING + b"Content-Length: 3\r\n\r\nask"
 UPGRADE_IN_CHUNKS = ASKING + CHUNKS
 TRAILERS = CHUNKED[:-2] + b"X-Early: 1\r\nX-KVS-Authorization: Bearer stolen\r\n\r\n"
 EXPECTING = PLAIN.replace(b"Host: h\r\n", b"Host: h\r\nExpect: 100-continue\r\n")
+TUNNEL = b"CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n"
 VALID = [
     PLAIN,
     CHUNKED,
@@ -135,7 +136,7 @@ async def test_a_request_in_the_value_of_a_field_is_not_executed(first, empty_li
 
 
 async def test_what_follows_a_tunnel_request_is_dropped_unparsed():
-    sent = b"CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n" + HIDDEN + b"\0" * 20
+    sent = TUNNEL + HIDDEN + b"\0" * 20
     for packets in ([sent], [sent[:40], sent[40:]], [sent[:30], sent[30:50], sent[50:]]):
         outcome = await play(packets, EDGE)
         assert [each.method for each in outcome.executed] == [b"CONNECT"]
@@ -155,3 +156,17 @@ async def test_a_trailer_is_no_field_of_the_next_request():
     outcome = await play([TRAILERS + PLAIN], EDGE)
     assert [b"x-kvs-authorization" in each.fields for each in outcome.executed] == [False, False]
     assert outcome.statuses == [200, 200]
+
+
+@pytest.mark.parametrize("coding", [b"gzip", b"chunked, gzip", b"identity", b"x", b"", b"chunked, chunked"])
+@pytest.mark.parametrize(
+    "first", [PLAIN, ASKING + b"\r\n", EMPTY, b"CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n"]
+)
+async def test_no_request_with_another_transfer_coding_is_executed(first, coding):
+    sent = (
+        first.replace(b"Host: h\r\n", b"Host: h\r\nTransfer-Encoding: %b\r\n" % coding)
+        + b"0\r\n\r\n"
+        + HIDDEN
+    )
+    outcome = await play([sent], EDGE)
+    assert (outcome.executed, outcome.statuses) == ([], [400])

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.fuzz.targets.calls import body, control, session, signature, token
 from tests.fuzz.targets.configuration import configuration, redis_url
 from tests.fuzz.targets.credentials import container, sts_response, web_identity
+from tests.fuzz.targets.framing import framing
 from tests.fuzz.targets.listeners import control_request, credentials_request
 from tests.fuzz.targets.stores import dynamodb, redis, redis_discovery
 from tests.fuzz.targets.tokens import web_token
@@ -26,6 +27,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         control_request,
         credentials_request,
         dynamodb,
+        framing,
         redis,
         redis_discovery,
         redis_url,
