@@ -125,7 +125,7 @@ class Cutter:
     def _end_of_piece(self, data: bytes, at: int) -> int:
         """Returns the next offset at which a message may end.
 
-        The empty line behind a head or behind chunks has text before it, so a flood of line ends is one piece.
+        The empty line behind a head or chunks has text before it, so a flood of line ends is one piece.
         It may have begun in the packet before: the first four bytes are pieces of their own.
         """
         if self._phase is _LENGTH:
