@@ -113,9 +113,12 @@ class Cutter:
                     break
                 if data[at] <= _CR:
                     raise BadFraming
-            end = self._end_of_piece(data, at)
-            messages += self._feed(data[at:end])
-            at = end
+            if self._phase is _CHUNKS and at >= 4:
+                at = self._feed_chunks(data, at)
+            else:
+                end = self._end_of_piece(data, at)
+                messages += self._feed(data[at:end])
+                at = end
             if self._upgrades and self._phase is _START:
                 self._upgrades = False
                 self.rest = data[at:]
@@ -154,6 +157,19 @@ class Cutter:
             if b"\r\n" not in self._line:
                 self._line += piece
         return messages
+
+    def _feed_chunks(self, data: bytes, at: int) -> int:
+        """Feeds chunks up to their end; returns the offset behind it. Empty lines in them may be many."""
+        feed, is_whole = self._parser.feed_data, self.body.is_eof
+        for found in _TEXT_AND_EMPTY_LINE.finditer(data, 0 if at == 4 else at):
+            end = found.end()
+            feed(data[at:end])
+            at = end
+            if is_whole():
+                self._complete()
+                return at
+        self._feed(data[at:])
+        return len(data)
 
     def _begin(self, message: Message, start: bytes) -> None:
         """Takes a message whose head has ended; `start` begins with its request line. Raises BadFraming."""
