@@ -10,8 +10,9 @@ import pytest
 
 from gateway.http import fence as fence_module
 from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, Fence
+from tests.support.config import CONTROL_TOKEN
 from tests.support.stopwatch import PATIENCE_SECONDS
-from tests.support.wire import parse_replies, read_reply, signed_call, until
+from tests.support.wire import head, parse_replies, read_reply, signed_call, until
 
 LONG_SECONDS = 20.0
 RESET = struct.pack("ii", 1, 0)
@@ -213,3 +214,22 @@ def test_time_that_passes_before_the_first_beat_is_no_standstill(clock):
     clock.stand_still(STANDSTILL_SECONDS + 0.01)
     fence.beat()
     assert noticed == [clock.boot_seconds()]
+
+
+async def test_a_change_of_the_control_plane_is_not_begun_after_a_standstill(gateway, stand_still):
+    body = b'{"type": "api"}'
+    fields = [
+        ("Host", "localhost"),
+        ("Authorization", f"Bearer {CONTROL_TOKEN}"),
+        ("Content-Length", len(body)),
+    ]
+    data = head("/v1/orgs/acme/apps/late", fields, method="PUT") + body
+    reader, writer = await gateway.connect("control")
+    writer.write(data[:-1])
+    control = gateway.app.control.service
+    await until(lambda: any(each.state.name == "RECEIVING" for each in control.connections))
+    stand_still()
+    writer.write(data[-1:])
+    assert_not_begun(parse_replies(await reader.read()))
+    writer.close()
+    assert (await gateway.manage("GET", "/v1/orgs/acme/apps/late")).status == 404

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from backends.dynamodb import client
+from backends.dynamodb.transport import AiohttpTransport, NotReached
 from backends.errors import BackendUnavailable
 from tests.backends.dynamodb.scripted import READS, WRITES, prepared_endpoint, store_on, unprepared_store
 from tests.support.clock import FakeClock
@@ -191,3 +192,23 @@ async def test_an_answer_that_comes_too_late_reaches_nobody(endpoint, monkeypatc
         for _ in range(10):
             assert await GET(store) is None
             await asyncio.sleep(0.02)
+
+
+async def test_a_request_that_gets_its_connection_too_late_is_not_sent():
+    received, has_ended = bytearray(), asyncio.Event()
+
+    async def take(reader, writer):
+        with suppress(ConnectionError):
+            while piece := await reader.read(65536):
+                received.extend(piece)
+        writer.close()
+        has_ended.set()
+
+    async with await asyncio.start_server(take, HOST, 0) as server:
+        transport = AiohttpTransport(f"http://{HOST}:{server.sockets[0].getsockname()[1]}/")
+        with pytest.raises(NotReached):
+            await transport.post({}, b"late", now() - 1)
+        await transport.close()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await has_ended.wait()
+    assert received == b""

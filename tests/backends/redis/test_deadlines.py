@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from backends.errors import BackendUnavailable
+from backends.redis.wire import connection as wire
 from backends.redis.wire.commands import pack
-from backends.redis.wire.deadlines import DEADLINE_SECONDS
+from backends.redis.wire.deadlines import DEADLINE_SECONDS, deadline
 from tests.support.link import HOST
 from tests.support.outcomes import outcomes, reasons
 from tests.support.redis import RedisServer
@@ -140,3 +142,22 @@ async def test_an_abandoned_write_is_not_applied_after_a_later_acknowledged_one(
                 assert await second.send(pack("SET", name, "new")) == b"OK"
             await asyncio.sleep(0.2)
             assert await asyncio.gather(*(second.send(pack("GET", name)) for name in names)) == [b"new"] * 300
+
+
+async def test_a_write_whose_process_stood_still_before_it_left_is_not_sent(connect, server, monkeypatch):
+    connection = await connect(server.port)
+    assert await connection.send(pack("PING")) == b"PONG"
+    at = [1.0]
+    monkeypatch.setattr(wire, "boot_seconds", lambda: at[0])
+    given_up = connection.send(pack("SET", "stood-still", "old"))
+    at[0] += 20.0
+    assert reasons(await outcomes([given_up])) == {"no answer in time"}
+    assert server.command("GET", "stood-still") is None
+
+
+async def test_a_block_that_would_begin_after_its_deadline_does_not_begin():
+    begun = False
+    with pytest.raises(BackendUnavailable, match="no answer in time"):
+        async with deadline(asyncio.get_running_loop().time()):
+            begun = True
+    assert not begun
