@@ -1,7 +1,6 @@
 """Contradictions between keys: values that are valid alone and wrong together."""
 
 from importlib.util import find_spec
-from pathlib import Path
 
 from gateway.config.apps import check_apps
 from gateway.config.callers import check_callers
@@ -9,8 +8,8 @@ from gateway.config.certificates import check_certificate
 from gateway.config.dangers import check_dangers
 from gateway.config.problems import Problems, repeats
 from gateway.config.secret_roles import check_secret_roles
-from gateway.config.settings import Settings, is_url
-from gateway.config.workloads import check_workloads
+from gateway.config.settings import Settings
+from gateway.config.workloads import check_keys, check_workloads
 from gateway.domain.rules import BEARER_TOKEN, is_ambiguous_prefix
 
 _TRACING_MODULES = (
@@ -68,8 +67,7 @@ def _check_issuers(settings: Settings, problems: Problems) -> None:
     for index in repeats([each.issuer for each in issuers]):
         problems.add(f"control.oidc[{index}].issuer", "is given more than once")
     for index, each in enumerate(issuers):
-        if problems.with_files and not is_url(each.jwks) and not Path(each.jwks).is_file():
-            problems.add(f"control.oidc[{index}].jwks", "names a file that cannot be read")
+        check_keys(each.jwks, f"control.oidc[{index}].jwks", problems)
 
 
 def _check_limits(settings: Settings, problems: Problems) -> None:

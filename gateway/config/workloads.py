@@ -40,14 +40,18 @@ def _check_issuer(workloads: WorkloadSettings, path: str, problems: Problems) ->
         if key not in given:
             problems.add(f"{path}.{key}", "is required")
     if workloads.jwks is not None:
-        _check_keys(workloads.jwks, f"{path}.jwks", problems)
+        check_keys(workloads.jwks, f"{path}.jwks", problems)
     for index in repeats([each.subject for each in workloads.subjects]):
         problems.add(f"{path}.subjects[{index}].subject", "is given more than once")
 
 
-def _check_keys(jwks: str, path: str, problems: Problems) -> None:
-    if not is_url(jwks) and not Path(jwks).is_file():
-        problems.add(path, "is neither a URL nor a file that can be read")
+def check_keys(jwks: str, path: str, problems: Problems) -> None:
+    """Notes a file that cannot be read, and a URL with a user: it is logged, and may hold a password."""
+    if not is_url(jwks):
+        if problems.with_files and not Path(jwks).is_file():
+            problems.add(path, "is neither a URL nor a file that can be read")
+    elif "@" in jwks.partition("://")[2].partition("/")[0]:
+        problems.add(path, "names a user: an issuer shows its keys to everyone")
 
 
 def _tokens(settings: Settings) -> Iterator[tuple[str, str]]:

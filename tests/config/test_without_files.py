@@ -17,13 +17,15 @@ OF_FILES = (
     "needs a PEM certificate",
     "does not name a certificate",
     "holds no certificate",
-    "names a file",
+    "nor a file that can be read",
 )
 
 MOUNTED = {
     "region": "eu-central-1",
     "public_url": "file:/none/url",
+    "workloads": [{"issuer": "https://a.example.com", "audience": "kvs", "jwks": "/none/keys.json"}],
     "listen": {
+        "credentials": {},
         "data": {"port": "file:/none/port", "tls": {"certificate": "/none/a.pem", "key": "/none/a.key"}},
     },
     "control": {"tokens": ["file:/none/one", "file:/none/two"]},
