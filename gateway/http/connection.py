@@ -286,8 +286,8 @@ class Connection(asyncio.Protocol):
             response.closes
             or not body.is_eof()
             or code in _BREAKING
-            or self._is_stale
             or (receiver.input is state.LAST and request.keep_alive and not receiver.queue)
+            or self._is_stale
         )
         if self._service.is_draining() and (code == ShuttingDown.code or not receiver.queue):
             closes = True  # a drain lets pipelined requests that are there be answered first
