@@ -43,7 +43,7 @@ class CursorCipher:
 
     @cached_property
     def _cipher(self) -> "AESGCM":
-        """AES-GCM, loaded on first use: most replicas never need it (D224)."""
+        """AES-GCM, loaded on first use: most replicas never need it (D173)."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
         return AESGCM(self._key)

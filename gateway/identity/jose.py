@@ -1,7 +1,7 @@
 """Builds public keys and verifies signatures, by PyJWT and cryptography.
 
 Importers import this module inside the function that needs it: loading the two libraries takes 10 MiB and
-30 ms, and a replica that trusts no issuer never needs them (D224).
+30 ms, and a replica that trusts no issuer never needs them (D173).
 """
 
 from collections.abc import Mapping

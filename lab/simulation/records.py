@@ -1,7 +1,7 @@
 """The records of the simulated store: the log of swaps, and the feed of changes, which may be cut.
 
 The feed works like that of Redis: a position is the server and the announcement read last. If that one is
-gone, or another server answers, everything may have changed (D160, D190).
+gone, or another server answers, everything may have changed (D160).
 """
 
 from collections.abc import Callable, Sequence

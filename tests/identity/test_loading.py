@@ -1,4 +1,4 @@
-"""Large, rarely needed libraries are loaded on first use (D224)."""
+"""Large, rarely needed libraries are loaded on first use (D173)."""
 
 import subprocess
 import sys

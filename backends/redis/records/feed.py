@@ -5,7 +5,7 @@ replicated and lost together. A position consists of the server process (`run`) 
 announcement read. Each read begins with that announcement again. If it is missing, the stream was trimmed,
 removed, or replaced in a failover by one that lacks it, and the answer is incomplete.
 
-An answer of another process is incomplete even if it has the position (D190). Readers may have seen changes
+An answer of another process is incomplete even if it has the position (D160). Readers may have seen changes
 in a record and not yet in the stream: changes made after their last poll and lost with the old master. The
 new master announces nothing for those, and the reader's cache would keep them.
 
