@@ -1,4 +1,4 @@
-"""Values (D71) that travel through the data plane: Caller, Binding, Grant, table operation, Outcome."""
+"""Values (D166) that travel through the data plane: Caller, Binding, Grant, table operation, Outcome."""
 
 from enum import IntEnum, StrEnum
 
