@@ -21,6 +21,7 @@ from gateway.controlplane.usage_queries import MOST_BYTES, RANGES, Figures, Rang
 from gateway.directory.apps.directory import Directory
 from gateway.directory.records import AppRecord
 from gateway.domain.answers import iso_instant
+from gateway.domain.errors import Overloaded
 from gateway.domain.model import UsageOutcome
 from gateway.domain.rules import TableName
 from gateway.http.client import FetchError, ResponseTooLarge, fetch
@@ -30,6 +31,10 @@ _FRESH_SECONDS = 10
 _CACHED_BYTES = 8 * 1024 * 1024
 _QUESTIONS = 4
 """Usage reports that are read concurrently; further ones wait within their deadline."""
+
+MAX_REPORTS = 7
+"""Usage reports that are read or wait. More would let a caller that may only read take all requests that the
+listener serves at once, while Prometheus is slow."""
 
 _OUTCOMES = [outcome.label for outcome in UsageOutcome]
 
@@ -61,6 +66,7 @@ class UsageRoutes:
         self._runtime = runtime
         self._clock = clock
         self._turns = asyncio.Semaphore(_QUESTIONS)
+        self._reports = 0
         self._answers: TTLCache[_Question, bytes] = TTLCache(
             _CACHED_BYTES, _FRESH_SECONDS, timer=lambda: clock.monotonic_ms() / 1000, getsizeof=len
         )
@@ -76,14 +82,22 @@ class UsageRoutes:
         app = await self._directory.find(call.environment)
         if self._prometheus is None:
             raise NoUsage
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = await self._wait_for(self._prometheus, question, app)
+        return CallResult(200, msgspec.Raw(answer))
+
+    async def _wait_for(self, prometheus: str, question: _Question, app: AppRecord) -> bytes:
+        if self._reports >= MAX_REPORTS:
+            raise Overloaded("this replica is reading other usage reports; repeat the request")
+        self._reports += 1
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS), self._turns:
-                answer = self._answers.get(question)
-                if answer is None:
-                    answer = await self._ask(self._prometheus, question, app)
+                return self._answers.get(question) or await self._ask(prometheus, question, app)
         except TimeoutError:
             raise UsageUnavailable(f"Prometheus does not answer within {_DEADLINE_SECONDS:.0f} s") from None
-        return CallResult(200, msgspec.Raw(answer))
+        finally:
+            self._reports -= 1
 
     async def _ask(self, prometheus: str, question: _Question, app: AppRecord) -> bytes:
         now_seconds = self._clock.wall_ms() // 1000

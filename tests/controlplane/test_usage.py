@@ -8,10 +8,14 @@ import pytest
 from aiohttp import web
 
 import gateway.controlplane.usage
+from gateway.controlplane.usage import MAX_REPORTS
+from gateway.http.turns import MAX_BODIES, MAX_REQUESTS
+from gateway.identity.issuer_keys import MOST_WAITING
 from tests.controlplane.paths import APPS, BLOG, DECLARED
 from tests.support.config import CONTROL_TOKEN
 from tests.support.gateway import run_gateway
 from tests.support.heartbeat import Heartbeat
+from tests.support.wire import until
 
 USAGE = f"{DECLARED}/usage"
 QUERIES = 6
@@ -201,7 +205,7 @@ async def test_a_silent_prometheus_is_503_at_the_deadline_and_other_calls_are_se
 
     async with beside_prometheus() as (prometheus, running):
         prometheus.answer = silent
-        asked = [asyncio.create_task(running.manage("GET", USAGE)) for _ in range(12)]
+        asked = [asyncio.create_task(running.manage("GET", USAGE)) for _ in range(MAX_REPORTS)]
         assert (await running.manage("GET", DECLARED)).status == 200
         replies = await asyncio.gather(*asked)
         assert {(each.status, each.error) for each in replies} == {(503, "usage_unavailable")}
@@ -219,11 +223,34 @@ async def test_at_most_four_calls_query_prometheus_at_a_time(monkeypatch):
 
     async with beside_prometheus() as (prometheus, running):
         prometheus.answer = held
-        asked = [asyncio.create_task(running.manage("GET", USAGE)) for _ in range(12)]
+        asked = [asyncio.create_task(running.manage("GET", USAGE)) for _ in range(MAX_REPORTS)]
         await all_asked.wait()
         answered.set()
         assert {each.status for each in await asyncio.gather(*asked)} == {200}
         assert len(prometheus.asked) == 4 * QUERIES
+
+
+def test_waiting_reports_leave_requests_of_a_lane_to_others():
+    assert MAX_REPORTS + MAX_BODIES + MOST_WAITING < MAX_REQUESTS
+
+
+async def test_reports_of_a_silent_prometheus_do_not_take_the_requests_of_other_calls(monkeypatch):
+    monkeypatch.setattr(gateway.controlplane.usage, "_DEADLINE_SECONDS", 60.0)
+    answered = asyncio.Event()
+
+    async def held(request):
+        await answered.wait()
+        return web.Response(body=result(), content_type="application/json")
+
+    async with beside_prometheus() as (prometheus, running):
+        prometheus.answer = held
+        asked = [asyncio.create_task(running.manage("GET", USAGE)) for _ in range(2 * MAX_REQUESTS)]
+        await until(lambda: sum(each.done() for each in asked) >= len(asked) - MAX_REPORTS)
+        assert (await running.manage("POST", f"{APPS}/nowhere/suspend")).error == "app_not_found"
+        answered.set()
+        replies = [await each for each in asked]
+        assert {(each.status, each.error) for each in replies} == {(200, None), (503, "overloaded")}
+        assert sum(each.status == 200 for each in replies) == MAX_REPORTS
 
 
 async def test_an_unreachable_prometheus_is_503():
