@@ -26,7 +26,8 @@ class Clock(Protocol):
 boot_seconds: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic
 )
-"""Returns seconds that also count while the machine is suspended. No function around it: writes read it."""
+"""Returns seconds that also count while the machine is suspended. Not wrapped in a function, because each
+write calls it."""
 
 
 class SystemClock:

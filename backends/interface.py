@@ -111,9 +111,9 @@ LONGEST_PAGE = 1024
 class Changes(Struct, frozen=True):
     """The names of swapped records, oldest first, and the position after the last of them.
 
-    If `is_complete` is False, names may be missing, and any record may have changed. An answer may miss
-    announcements that are on their way: `unsettled_ms` is then the age of the first read that missed one of
-    them. Every change before the answer that preceded that read has been named.
+    If `is_complete` is False, names may be missing, and any record may have changed. An answer may lack
+    announcements that are not visible yet: `unsettled_ms` is then the age of the first read that missed one
+    of them. All changes made before the answer that preceded that read have been named.
     """
 
     names: tuple[str, ...]
@@ -178,7 +178,7 @@ class AdapterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         yield from ()
 
     def secrets(self) -> Iterator[tuple[str, str]]:
-        """Yields secrets that the store is sent, by their keys."""
+        """Yields the secrets that are sent to the store, by their keys."""
         yield from ()
 
 
@@ -220,7 +220,7 @@ class Backend(Protocol):
 
     @property
     def warnings(self) -> Mapping[StoreWarning, bool]:
-        """Each warning with whether it held at the last ping; unknown ones are missing."""
+        """Maps each warning to whether it applied at the last ping; unknown ones are missing."""
         ...
 
     def apply(self, settings: AdapterSettings) -> bool:

@@ -1,7 +1,8 @@
-"""Sockets to stores: what was given up, or was not acknowledged in time, is not delivered later (D89).
+"""Sockets to stores: bytes that were given up, or not acknowledged in time, are not delivered later (D89).
 
-A kernel repeats unacknowledged bytes for a quarter of an hour, also while its process stands still. A write
-from before a partition could so be applied after it, over later ones that were acknowledged elsewhere.
+A kernel repeats unacknowledged bytes for a quarter of an hour, even while its process stands still. So a
+write from before a partition could be applied after it, and overwrite later ones that were acknowledged
+elsewhere.
 """
 
 import socket
@@ -21,5 +22,5 @@ def drop_unacknowledged(connection: socket.socket) -> None:
 
 
 def reset_when_closed(connection: socket.socket) -> None:
-    """Makes the close a reset: the kernel drops what it has not delivered."""
+    """Makes the close a reset: the kernel drops undelivered bytes."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

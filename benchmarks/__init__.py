@@ -1,4 +1,4 @@
-"""The gateway beside a bare aiohttp handler and its peers, and stage by stage: `make bench`.
+"""Measures the gateway beside a bare aiohttp handler and its peers, and each of its stages: `make bench`.
 
 __main__    runs every section and writes the results
 plan        how much is measured
@@ -16,10 +16,10 @@ stages      CPU of each stage alone, on silent connections; a program of its own
 footprint   memory and start-up
 scale       sizes of values, replicas
 issuing     CPU per credential that workloads fetch; a program of its own
-fairness    latency of gets beside busy clients of the other listeners; hammer is the program of these
+fairness    latency of gets beside busy clients of the other listeners; hammer is the program of these clients
 dynamodb    CPU per call of DynamoDB beside aiobotocore; calls is the program
 processes   a server on its own core, from ready to stopped
-clients     the clients for other programs beside their alternatives; programs in each language
+clients     the client libraries beside their alternatives; a program in each language
 generators  the generators as processes: closed sends the next request after each answer, steady at a
             fixed rate
 exchange    one connection, as both generators use it

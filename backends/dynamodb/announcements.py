@@ -2,8 +2,8 @@
 
 A position holds the counter at the time of the read, and the numbers up to it that had no announcement. A
 number that stays missing becomes doubtful: its change may have been made and its announcement lost. The
-reader then returns one incomplete answer, and keeps asking for the number until DynamoDB would no longer
-accept a request that was signed for it.
+reader then returns one incomplete answer, and keeps looking for the number for as long as DynamoDB could
+still accept the request that writes it.
 """
 
 from collections.abc import Iterable
@@ -72,7 +72,8 @@ def number_in(sort_key: str) -> int | None:
 def checked_number(value: Number) -> int:
     """Returns a number that an announcement can have. Raises CorruptEntry.
 
-    Beyond it announcements would be sorted and decoded as foreign items: changes that no replica learns of.
+    Announcements of other numbers would be taken for foreign items, and no replica would learn of the
+    changes.
     """
     number = int(value)
     if not 0 <= number < 10**_DIGITS:

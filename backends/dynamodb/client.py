@@ -101,7 +101,7 @@ class Client:
         try:
             async with asyncio.timeout_at(due):
                 if asyncio.get_running_loop().time() >= due:
-                    raise NotReached  # noqa: TRY301 - what follows would be sent before the timer fires
+                    raise NotReached  # noqa: TRY301 - the request would be sent before the timer fires
                 asked_ms = self._time.monotonic_ms()
                 reply = await self._post(self._signer.headers(credentials, action.value, body), body, due)
                 self._time.note(reply.date, asked_ms)

@@ -186,8 +186,8 @@ def unanswered(reason: str) -> Failure:
 def too_large() -> Failure:
     """Builds the failure for a reply beyond the bound. It is neither repeated nor counted by the breaker.
 
-    One foreign item suffices: DynamoDB keeps 1e125 in three bytes and sends 126 digits. It says nothing about
-    other calls.
+    One foreign item can cause it: DynamoDB keeps 1e125 in three bytes and sends 126 digits. Other calls may
+    still succeed.
     """
     reason = "a response is larger than any that DynamoDB sends"
     return Failure(Cause.REFUSED, BackendUnavailable(reason))

@@ -2,12 +2,12 @@
 
 A writer takes the next number, then writes change and announcement in one transaction. Concurrent writers do
 not conflict, and announcements may become visible out of order. A reader reads the counter along with them:
-a number that was given and has no announcement is missing, and the reader asks for it until it appears.
+a number that was given and has no announcement is missing, and the reader looks for it until it appears.
 
 A condition of the transaction ensures that a number is announced once. A writer whose transaction failed or
 timed out therefore gives its number back by an empty announcement: once that is written, the change can no
-longer be. A new number that is already taken shows that the counter was set back; the writer then skips far
-ahead.
+longer be applied. A new number that is already taken shows that the counter was set back; the writer then
+skips far ahead.
 
 A foreign item in the partition is logged and stops no reader. If it may hide an announcement, the answer is
 incomplete (D189).
@@ -54,7 +54,8 @@ _NOTHING = "-"
 class DynamoFeed:
     """Reads the feed and prepares the announcements that transactions add.
 
-    Ages of missing numbers are monotonic: after a jump of the wall clock none is doubted early, or never.
+    The monotonic clock measures the ages of missing numbers: a jump of the wall clock neither hastens nor
+    prevents a doubt.
     """
 
     def __init__(
@@ -111,7 +112,10 @@ class DynamoFeed:
         return {"TableName": self._table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}
 
     async def give_back(self, number: int) -> None:
-        """Writes an empty announcement, so that no reader waits for this number. A failure delays readers."""
+        """Writes an empty announcement, so that no reader waits for this number.
+
+        A failure only delays readers.
+        """
         with suppress(BackendError, ConditionFailed):
             await self._client.call(Action.PUT, self.announcement(number))
 
@@ -137,7 +141,7 @@ class DynamoFeed:
         return {number: item.name for number, item in zip(missing, found, strict=True) if item is not None}
 
     def _name(self, foreign: Iterable[str]) -> None:
-        """Logs each foreign item once, and the first hundred of very many."""
+        """Logs each foreign item once, up to a hundred items."""
         for sort_key in foreign:
             if sort_key not in self._foreign and len(self._foreign) < _MOST_NAMED:
                 self._foreign.add(sort_key)

@@ -1,8 +1,8 @@
-"""Reads of the feed's partition: announcements and the counter, in one query while nothing foreign is there.
+"""Reads of the feed's partition: announcements and the counter, in one query if it has no foreign items.
 
-A foreign item may be larger than any reply is allowed to be, so a query returns items of the feed's own form
-alone. If it has left out others, a query of sort keys names them. Foreign items may also end a query before
-it reaches the counter, which is then read separately.
+A foreign item may be larger than any reply is allowed to be, so a query filters for the feed's own items. If
+it left out others, another query returns their sort keys. Foreign items may also end a query before it
+reaches the counter, which is then read separately.
 """
 
 from typing import Any

@@ -68,7 +68,7 @@ def change_key(number: int) -> Key:
 
 
 def change_counter_key() -> Key:
-    """Returns the key of the feed's counter, which sorts behind all announcements."""
+    """Returns the key of the feed's counter, which sorts after all announcements."""
     return _key("c", "next")
 
 

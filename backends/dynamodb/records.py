@@ -30,7 +30,7 @@ _NO_VERSION = ""
 """Version of a foreign item."""
 
 _ATTRIBUTES = "sk, d, r"
-"""Others are foreign, and may be larger than any reply is allowed to be."""
+"""The only attributes that are read. Foreign ones may be larger than the largest reply that is accepted."""
 
 _OF_THE_ANNOUNCEMENT = {1}
 """Position of the announcement among the writes of the transaction."""
@@ -73,7 +73,7 @@ class _StartKey(Struct, frozen=True):
 
 
 class DynamoRecordStore:
-    """A `RecordStore`. Versions are random, so a record that was created again is a different one."""
+    """A `RecordStore`. Versions are random, so a record that is created again has another version."""
 
     def __init__(
         self, client: Client, table: str, now_ms: Callable[[], int], monotonic_ms: Callable[[], int]

@@ -111,9 +111,9 @@ LARGEST_REPLY_BYTES = 4 * 1024 * 1024
 """A page of a Query is 1 MB; base64 and attribute names do not double it."""
 
 Post = Callable[[Mapping[str, str], bytes, float], Awaitable[HttpReply]]
-"""Sends headers and body unless a time of the loop has passed, returns the reply; cancellable.
+"""Sends headers and body, unless the given time of the loop has passed, and returns the reply.
 
-Raises NotReached, ConnectionBroken, TooLarge.
+Can be cancelled. Raises NotReached, ConnectionBroken, TooLarge.
 """
 
 
@@ -169,7 +169,7 @@ class AiohttpTransport:
 
 
 def _open_socket(address: AddrInfoType) -> socket.socket:
-    """Opens a socket. Any close of it is a reset: a connection in order has no bytes left to deliver."""
+    """Opens a socket that is reset on close: a healthy connection has no bytes left to deliver then."""
     family, kind, protocol, *_ = address
     opened = socket.socket(family, kind, protocol)
     opened.settimeout(0)

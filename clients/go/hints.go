@@ -28,7 +28,7 @@ var hints = map[string]string{
 const (
 	useRole     = "use the credentials of the function's role, and let the SDK refresh them"
 	checkSecret = "check the secret access key; proxies must keep Authorization, Host and body"
-	setVariable = "set it to the value of the platform or of kvs-gateway tables create --format env"
+	setVariable = "set it to the value from the platform or kvs-gateway tables create --format env"
 	useURL      = "use SERVICE_KVS_URL as the platform sets it"
 )
 

@@ -84,8 +84,8 @@ class IssuedTable(Struct, frozen=True):
     def variables(self) -> dict[str, str]:
         """Returns the variables that a gateway sends for this table. Raises NotExpected for any others.
 
-        Their prefix is the server's choice, so it is taken from the answer and checked. The ends of the names
-        are given, so that none is a variable that a shell or another program obeys.
+        Their prefix is the server's choice, so it is taken from the answer and checked. The rest of each name
+        is fixed, so no server can set a variable that a shell or another program obeys.
         """
         prefix = self.table.env_var_name.removesuffix(f"_KVS_TOKEN_{self.table.name.upper()}")
         sent = Runtime(
@@ -125,7 +125,7 @@ Form = TypeVar("Form")
 def decode(body: bytes) -> Any:
     """Returns the JSON in a body, of bounded depth. Raises NotExpected.
 
-    Its integers are printable: Python refuses to write those of more than 4,300 digits, which are not read.
+    Integers of more than 4,300 digits are refused, because Python could not print them.
     """
     try:
         answer = msgspec.json.decode(body)

@@ -45,8 +45,8 @@ def exit_for_status(status: int) -> Exit:
 def report_text(report: dict[str, object]) -> str:
     """Returns the report as JSON for people, in which every character is printable.
 
-    Parts of it may come from a server: a terminal would obey its control characters, and show a text of
-    another direction in another place.
+    Parts of it may come from a server: a terminal would obey control characters, and reorder text that is
+    written from right to left.
     """
     text = json.dumps(report, indent=2, ensure_ascii=False)
     return "".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text)
@@ -124,7 +124,7 @@ _NEXT_STEPS = {
 
 
 def advise(failure: CommandFailed, command: str, action: str) -> None:
-    """Adds the next step to the report of a change that failed and may yet have been applied (D132)."""
+    """Adds the next step to the report of a failed change that may have been applied (D132)."""
     if action in _READING:
         return
     is_unknown = failure.report["detail"] == ChangeUnknown.detail

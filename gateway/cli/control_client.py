@@ -71,7 +71,7 @@ class ControlClient:
     def pages(self, form: type[Item], path: str) -> Iterator[list[Any]]:
         """Yields the JSON of each page of a list.
 
-        Lists are sorted, so every item must be behind the previous one, also across pages. A page may be
+        Lists are sorted, so every item must come after the previous one, also across pages. A page may be
         empty, because a gateway that hides apps reads a bounded number of names for a page. Therefore the
         number of pages is bounded as well, and one deadline covers them all.
         """

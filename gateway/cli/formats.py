@@ -17,7 +17,7 @@ def json_text(value: object) -> str:
 
 
 def json_list(pages: Iterable[list[Any]]) -> str:
-    """Returns one JSON array of all pages. Only text is kept of a page, which takes the least memory."""
+    """Returns one JSON array of all pages. Each page is kept as text only, which takes the least memory."""
     items = ",\n".join(json_text(page)[2:-2] for page in pages if page)
     return f"[\n{items}\n]" if items else "[]"
 

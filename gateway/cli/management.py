@@ -82,7 +82,7 @@ def _run_tables(client: ControlClient, arguments: argparse.Namespace) -> str:
 def _issue(client: ControlClient, arguments: argparse.Namespace) -> str:
     """Creates a table or rotates its token, and prints the token only as part of an expected answer.
 
-    The variables are checked for every format: scripts make shell lines of the JSON as well.
+    The variables are checked for every format: scripts also turn the JSON into shell lines.
     """
     issued = client.call(IssuedTable, *_issuing_call(arguments))
     table, names = issued.form.table, (arguments.org, arguments.app, arguments.env, arguments.name)

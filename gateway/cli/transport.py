@@ -29,7 +29,7 @@ class ResponseTooLarge(UnusableResponse):
 
 
 class Deadline:
-    """The end of a call, however many pieces its response comes in."""
+    """The deadline of a whole call, whatever the number of pieces in which its response arrives."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -130,9 +130,9 @@ class _FinalResponse(HTTPResponse):
 
 
 class _Bounded(io.RawIOBase):
-    """A connection as `http.client` uses one. Each wait ends at the deadline, and all bytes are counted.
+    """The socket of a connection of `http.client`. Each wait ends at the deadline, and all bytes are counted.
 
-    A timeout of the socket would begin anew with each byte.
+    A timeout of a real socket would start again with each byte.
     """
 
     def __init__(self, connection: socket.socket, deadline: Deadline) -> None:

@@ -81,7 +81,7 @@ def _question(arguments: argparse.Namespace) -> dict[str, object]:
 def instant_ms(text: str) -> int:
     """Returns the Unix time of an RFC 3339 date-time, or of a date at midnight UTC. Raises ArgumentTypeError.
 
-    Times before 1970 and after 9999 are refused: a period is read hour by hour, so a typing error would take
+    Times before 1970 and after 9999 are refused: a period is read hour by hour, so a mistyped year would take
     for ever.
     """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):

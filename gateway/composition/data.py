@@ -78,7 +78,7 @@ class DataPlane:
 
 
 def caller_policy(settings: Settings, clock: Clock) -> CallerPolicy:
-    """Builds layer 1, for the names of loopback alone if a stranger could pass it."""
+    """Builds layer 1. If strangers could pass it, it accepts only the names of loopback as Host."""
     hosts, policy = hosts_of_calls(settings), _proof_of_caller(settings, clock)
     return policy if hosts is None else AtHosts(policy, hosts)
 

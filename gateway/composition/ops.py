@@ -41,7 +41,7 @@ class OpsPlane:
 
 
 def in_two_lanes(handler: OpsHandler, turns: Turns) -> Handler:
-    """Paces a handler. Probes have a lane of their own that refuses none: scrapers restart no replica."""
+    """Paces a handler. Probes have a lane that refuses none, so scrapes cannot make a replica restart."""
     probes = turns.lane(max_requests=None).paced(handler.handle)
     others = turns.lane().paced(handler.handle)
 

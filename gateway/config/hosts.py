@@ -6,9 +6,10 @@ from gateway.domain.hosts import AcceptedHosts, accepted_names
 
 
 def accepted_hosts(listener: OpsListener | ControlListener | CredentialsListener, key: str) -> AcceptedHosts:
-    """Returns the names of loopback and the configured ones. Off loopback, none configured is any name.
+    """Returns the names that a listener accepts: those of loopback and the configured ones.
 
-    Off loopback probes and scrapes name a pod by its address, and clients a service by a name of the cluster.
+    Off loopback any name is accepted if none is configured: probes and scrapes use the address of a pod, and
+    clients a service name of the cluster.
     """
     if listener.hosts or is_loopback(listener.host):
         return AcceptedHosts(key, accepted_names(listener.host, *listener.hosts))
@@ -18,7 +19,7 @@ def accepted_hosts(listener: OpsListener | ControlListener | CredentialsListener
 def hosts_of_calls(settings: Settings) -> AcceptedHosts | None:
     """Returns the names under which calls are accepted, or None if they need a secret that no stranger knows.
 
-    Settings that are safe on loopback alone are unsafe once a page reaches loopback under its own name.
+    Settings that are safe only on loopback are unsafe if a web page can reach it by DNS rebinding.
     """
     if not is_loopback(settings.listen.data.host) or not any(dangers_of_calls(settings)):
         return None

@@ -110,7 +110,7 @@ class ControlHandler:
                 audit.note(environment=str(environment))
         body = await read_body(request, CONTROL_BODY_BYTES, self._settings.body_seconds, self.bodies)
         fields = parse_object(body)
-        # Permission is decided by names alone, before the endpoint looks at what exists (D172).
+        # Permission is decided by names alone, before the endpoint looks up any resource (D172).
         if not match.action.is_open_to(caller, match.parts, fields):
             raise NotAllowed
         only_if_new = request.headers.get(b"if-none-match") == b"*"

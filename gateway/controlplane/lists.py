@@ -24,7 +24,7 @@ from gateway.domain.rules import AppCursor, OrgCursor, PageLimit
 
 _APPS = 100
 _ORGANIZATIONS = 1000
-"""Default page sizes. Few regions have more organizations than one page."""
+"""Default page sizes. Few regions have more organizations than fit on one page."""
 
 
 class ListRoutes:

@@ -1,4 +1,4 @@
-"""Budgets of client addresses: strangers who are refused take nothing from workloads that are granted."""
+"""Budgets of client addresses: refused strangers use up nothing that workloads need."""
 
 from backends.clock import Clock
 from gateway.credentialsplane.errors import TooManyExchanges
@@ -11,7 +11,7 @@ from gateway.observability.logs import AuditContext
 _MAX_KEYS = 10_000
 
 SHARED_PER_SECOND = 2_000
-"""Signatures that are verified for all addresses without a budget of their own. A verification takes 55 µs
+"""Verifications per second for all addresses together whose own budget is used up. A verification takes 55 µs
 (RS256) to 95 µs (EdDSA), so these are at most a fifth of a core."""
 
 _SECOND_MS = 1000
@@ -22,9 +22,9 @@ class Budgets:
     """Budgets per client address and minute. A window opens at its first use.
 
     - Each verified workload may make `limit` exchanges.
-    - `limit` requests may be refused after their signature was verified. Beyond them all such addresses share
-      SHARED_PER_SECOND verifications, so a token that was never seen still passes behind the address of a
-      flood. Requests that need no verification are not limited: a 429 would cost as much as their answer.
+    - `limit` requests may be refused after their signature was verified. After that, all such addresses share
+      SHARED_PER_SECOND verifications, so a new token still passes from the address of a flood. Requests that
+      need no verification are not limited: a 429 would cost as much as their answer.
     """
 
     def __init__(self, limit: int, clock: Clock) -> None:

@@ -31,7 +31,7 @@ class IssuerUnavailable(
     WorkloadRefusal, status=503, code="issuer_unavailable", sts_code="IDPCommunicationError", sts_status=503,
     message="The signing key of the identity token cannot be fetched from its issuer now.",
 ):
-    """STS answers 400, which botocore repeats in one of its modes only; every SDK repeats a 503."""
+    """STS answers 400, which botocore retries in only one of its modes; every SDK retries a 503."""
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ ISSUED = "issued"
 
 
 class Form(Protocol):
-    """One way to ask for credentials."""
+    """A protocol by which workloads request credentials."""
 
     name: str
     method: str

@@ -10,7 +10,7 @@ from gateway.credentialsplane.errors import InvalidParameter, UnknownAction
 
 _MOST_PARAMETERS = 64
 _MOST_ESCAPES = 1_000
-"""Percent-encoded bytes. 20,000 take 2.4 ms to decode, 20 times as long as a signature takes to verify."""
+"""Maximum number of percent-encoded bytes. Decoding 20,000 takes 2.4 ms, as long as 20 verifications."""
 _ACTION = ("AssumeRoleWithWebIdentity", "2011-06-15")
 _SESSION_NAME = re.compile(r"[A-Za-z0-9_+=,.@-]{2,64}")
 _SECONDS = re.compile(r"[0-9]{1,9}")

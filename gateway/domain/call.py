@@ -70,10 +70,10 @@ class _PartOfHeaders(Headers):
 
 
 class Attempt(Protocol):
-    """The attempt of a client that a call belongs to."""
+    """The client's attempt that a call belongs to."""
 
     def may_write(self) -> bool:
-        """Tests whether a write may begin now: the client may still wait, and has not given up long ago."""
+        """Tests whether a write may begin now: the client may still be waiting for it."""
         ...
 
 

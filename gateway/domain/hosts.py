@@ -1,8 +1,8 @@
 """Names under which a listener serves: the field Host of a request.
 
 A page whose own name resolves to 127.0.0.1 reaches listeners on loopback through the browser that shows it
-(DNS rebinding). For the browser they are of the page's origin: it sends any field, and shows the page any
-answer. Only Host still says whose page it is.
+(DNS rebinding). The browser treats them as the page's origin: it sends any header field, and the page can
+read any answer. Only Host still names the site of the page.
 """
 
 import re
@@ -24,7 +24,7 @@ class AcceptedHosts(Struct, frozen=True):
     names: frozenset[bytes] | None = None
 
     def accept(self, headers: Headers) -> bool:
-        """Returns whether a request is for one of the names. Without a Host it is for none."""
+        """Returns whether a request is for one of the names. A request without Host is for none."""
         return self.names is None or name_of(headers.get(b"host", b"")) in self.names
 
     def check(self, headers: Headers) -> None:
@@ -52,6 +52,6 @@ def accepted_names(*hosts: str) -> frozenset[bytes]:
 
 
 def _as_sent(host: str) -> bytes:
-    """Returns a host as clients name it: an IPv6 address stands in brackets."""
+    """Returns a host as clients name it: an IPv6 address in brackets."""
     is_bare_ipv6 = host.count(":") > 1 and not host.startswith("[")
     return name_of((f"[{host}]" if is_bare_ipv6 else host).encode())

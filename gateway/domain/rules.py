@@ -35,7 +35,7 @@ AppCursor = Annotated[
         description="an app, app/env, or the value in the link to the next page",
     ),
 ]
-"""Start of a page of apps: behind an app, behind one of its environments, or where a link points."""
+"""Start of a page of apps: after an app, after one of its environments, or where a link points."""
 
 OrgCursor = Annotated[
     str,
@@ -44,7 +44,7 @@ OrgCursor = Annotated[
         description="an organization, or the value in the link to the next page",
     ),
 ]
-"""Start of a page of organizations: behind one of them, or where a link points."""
+"""Start of a page of organizations: after one of them, or where a link points."""
 
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
 """Number of items on a page."""
@@ -76,7 +76,7 @@ VariablePrefix = Annotated[
 
 
 def is_ambiguous_prefix(prefix: str) -> bool:
-    """Returns whether a variable of this prefix may be the token of a table of another one.
+    """Returns whether a variable with this prefix may be a table token under another prefix.
 
     `A_KVS_TOKEN_B_KVS_URL` is the URL for the prefix `A_KVS_TOKEN_B`, and the token of B_KVS_URL for `A`.
     """

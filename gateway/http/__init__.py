@@ -11,7 +11,7 @@ admission     bounds of waiting connections: the limiter, which admits and evict
 fence         notices that the process stood still, and what had been received by then
 state         the states of a connection, with the one table of transitions between them
 service       the state that all connections of one listener share
-turns         requests beside the data plane share the event loop in short pieces
+turns         requests of the other listeners share the event loop in short pieces
 listener      a listening socket: opened, closed to new connections, closed for good
 handover      leaves a port to the replicas that share it
 client        requests of the gateway to other servers

@@ -20,7 +20,7 @@ _FIELDS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 class FetchError(Exception):
     """The server gave no usable response.
 
-    The text is a predicate, to be put behind the server's name, and quotes nothing of the response.
+    The text is a predicate, to be put after the server's name, and quotes nothing of the response.
     """
 
 
@@ -58,7 +58,7 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, *, max_bytes: i
 
 
 class _Response(aiohttp.ClientResponse):
-    """A response before which few informational ones are skipped; aiohttp skips any number of them."""
+    """A response that skips a few informational ones; aiohttp skips any number of them."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Reads the head."""

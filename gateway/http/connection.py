@@ -44,7 +44,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """Serves the requests of one client. `gateway.http.state` has the theory of its states.
+    """Serves the requests of one client. `gateway.http.state` explains its states.
 
     Parsed messages wait in the receiver's queue. One task takes them in turn; it begins with the first
     message and ends with the connection.
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
     def may_write(self) -> bool:
         """Tests whether a write may begin now (`gateway.http.fence`). Each write pays for this.
 
-        If its bytes are young, nothing has stood still unnoticed since they came.
+        While its bytes are young, no standstill can have gone unnoticed since they came.
         """
         age_seconds = self._fence.now() - self._since
         if age_seconds <= LATE_SECONDS:
@@ -150,19 +150,18 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def data_received(self, data: bytes) -> None:
-        """Feeds bytes, or none (`_parse_on`), to the parser, and follows what became of them.
+        """Feeds bytes, or none (`_parse_on`), to the parser, and acts on the result.
 
-        The task is woken for whole heads alone, so a request costs one switch of tasks and not one per
-        packet. A body on the way wakes its reader through its stream; here only the end of the body is
-        noticed, because from then on the connection must not be evicted: all that its client had to send is
-        there.
+        The task is woken for whole heads alone, so a request costs one task switch and not one per packet. A
+        body on the way wakes its reader through its stream; here only the end of the body is noticed, because
+        from then on the connection must not be evicted: its client has sent everything.
         """
         if self.state >= state.LINGERING:
             return
         self._since = self._fence.since
         try:
             has_messages = self._receiver.feed(data)
-        except FramingTooLong:  # requests before it are answered; then the connection ends without a word
+        except FramingTooLong:  # requests before it are answered; then it ends without a response
             if self.state in state.IDLE:
                 self._refuse(BadRequest())
             elif self.state is state.RECEIVING:
@@ -228,7 +227,7 @@ class Connection(asyncio.Protocol):
             joined[self] = None
 
     def _parse_on(self) -> None:
-        """Goes on parsing: the receiver has room. The bytes are not younger for that."""
+        """Continues to parse when the receiver has room again. The bytes keep their age."""
         since = self._since
         self.data_received(b"")
         self._since = since
@@ -240,7 +239,7 @@ class Connection(asyncio.Protocol):
             queue = self._receiver.queue
             while queue and await self._exchange(queue.pop(0), task):
                 if queue:
-                    await asyncio.sleep(0)  # perhaps nothing has suspended: others get their turn
+                    await asyncio.sleep(0)  # lets others run, even if nothing has suspended
                 elif self._receiver.input is state.OPEN:
                     self._on(state.KEEP)
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
@@ -255,7 +254,7 @@ class Connection(asyncio.Protocol):
             self._close()
 
     async def _exchange(self, message: Message | None, task: "asyncio.Task[None]") -> bool:
-        """Sends the response to a message. Returns False if the connection is good for no other.
+        """Sends the response to a message. Returns False if the connection cannot serve another.
 
         Everything may have changed wherever this suspends: the connection may be lost or evicted while the
         handler runs or the client reads. So the state is looked at after each `await`, and nothing is sent to
@@ -290,7 +289,7 @@ class Connection(asyncio.Protocol):
             or self._is_stale
         )
         if self._service.is_draining() and (code == ShuttingDown.code or not receiver.queue):
-            closes = True  # a drain lets pipelined requests that are there be answered first
+            closes = True  # a drain answers pipelined requests that have arrived first
         keep_alive = (
             request.keep_alive and not closes and (receiver.input is state.OPEN or bool(receiver.queue))
         )
@@ -310,13 +309,13 @@ class Connection(asyncio.Protocol):
         return keep_alive
 
     async def _end_unserved(self) -> bool:
-        """Refuses a message that is not to be begun, or never was a request, and ends the connection."""
+        """Refuses a message that must not be begun, or is not a request, and ends the connection."""
         self._write_refusal(Overloaded(NOT_BEGUN) if self._is_stale else BadRequest())
         await self._linger()
         return False
 
     def _fail(self, error: Exception) -> Response:
-        """Refuses a request whose handler raised an exception that it did not foresee."""
+        """Refuses a request whose handler raised an unexpected exception."""
         report_exception(log, error)
         self._service.count_refusal(InternalError())
         return Response(refuse(InternalError()), closes=True)
@@ -350,7 +349,7 @@ class Connection(asyncio.Protocol):
         return await self._sender.linger(for_client=self._receiver.input is not state.ENDED)
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Refuses something that never was a request, and ends the connection."""
+        """Refuses input that is not a request, and ends the connection."""
         self._on(state.REFUSE)
         self._write_refusal(refusal)
         self._sender.shut_down()
@@ -365,7 +364,7 @@ class Connection(asyncio.Protocol):
         self._refuse(RequestTimeout(f"the head did not arrive in time, at most {seconds:g} s"))
 
     def _close(self) -> None:
-        """Closes once all that was written has left; a client that does not read it has `write_seconds`."""
+        """Closes once everything written has been sent; a client that does not read has `write_seconds`."""
         if self.state >= state.CLOSING:
             return
         self._on(state.CLOSE)

@@ -1,9 +1,9 @@
 """Cuts packets into messages, so that each byte belongs to one of them.
 
-aiohttp's parser alone decides where a message ends, but does not say where that was. It drops bytes behind an
+aiohttp's parser alone decides where a message ends, but does not say where that was. It drops bytes after an
 `Upgrade`, takes the last trailer of a body for the first field of the next head, and accepts request lines
-that RFC 9112 does not. So it never holds a byte of the next message: it is fed up to the next place where a
-message may end, and no further. Such places are an empty line, and the end of a body of declared length.
+that RFC 9112 does not. So it never holds a byte of the next message: it is fed up to the next offset at which
+a message may end, and no further: after an empty line, or at the end of a body of declared length.
 """
 
 import re
@@ -18,7 +18,7 @@ Message = tuple[RawRequestMessage, StreamReader]
 """A head and the stream of its body, which may still be on its way."""
 
 _START, _HEAD, _LENGTH, _CHUNKS, _OVER = range(5)
-"""Phases: before a head, in it, in a body of known length, in one of chunks, and behind the last message."""
+"""Phases: before a head, in it, in a body of known length, in a chunked body, and after the last message."""
 
 _EMPTY_LINE = b"\r\n\r\n"
 _TEXT_AND_EMPTY_LINE = re.compile(rb"[^\r\n]\r\n\r\n")
@@ -34,15 +34,15 @@ class BadFraming(Exception):
 class Cutter:
     """Cuts the input of one connection. `body` is that of the message being received, else an empty one.
 
-    `is_last` tells that no message follows: the last one said so, or bytes behind it may be of another
-    protocol, like those of a tunnel behind a CONNECT. Bytes behind the last message are dropped unparsed.
-    `rest` are bytes that wait for the next call.
+    `is_last`: no message follows, because this one said so, or because the bytes after it may be of another
+    protocol, like those of a tunnel after a CONNECT. Bytes after the last message are dropped unparsed.
+    `rest` holds bytes for the next call.
     """
 
     __slots__ = ("_left", "_line", "_new_parser", "_parser", "_phase", "_upgrades", "body", "is_last", "rest")
 
     def __init__(self, new_parser: Callable[[], HttpRequestParser]) -> None:
-        """Takes a factory of parsers that stop behind each message."""
+        """Takes a factory of parsers that stop after each message."""
         self._new_parser = new_parser
         self._parser = new_parser()
         self._phase = _START
@@ -59,15 +59,15 @@ class Cutter:
 
     @property
     def is_waiting(self) -> bool:
-        """Tests whether bytes wait for room, and not for the rest of an empty line."""
+        """Tests whether `rest` waits for room, not for the rest of an empty line."""
         return self.rest not in (b"", b"\r")
 
     def stop(self) -> None:
-        """Drops all that waits and all that comes."""
+        """Drops the bytes that wait, and all later ones."""
         self._phase, self.rest, self.body = _OVER, b"", EMPTY_PAYLOAD
 
     def cut(self, data: bytes, room: int) -> list[Message]:
-        """Returns the messages whose heads end in `data`: at most `room`, and none behind an Upgrade.
+        """Returns the messages whose heads end in `data`: at most `room`, and none after an Upgrade.
 
         Raises BadFraming, or an exception of the parser: for some targets it is yarl's IndexError.
 
@@ -200,7 +200,7 @@ class Cutter:
             self._complete()
 
     def _complete(self) -> None:
-        """Goes on behind a message. The parser would drop what follows an Upgrade, and may hold a trailer."""
+        """Continues after a message. The parser would drop bytes after an Upgrade, and may hold a trailer."""
         if self._phase is _CHUNKS or self._upgrades:
             self._parser = self._new_parser()
         self._phase = _OVER if self.is_last else _START

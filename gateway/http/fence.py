@@ -1,19 +1,19 @@
 """The fence against late writes: this process may stand still at any moment, for any time.
 
-A signal, a frozen control group, or a suspended or starved machine stops it. Requests wait meanwhile in the
-kernel and in here, and their clients give up and repeat them at another replica. Executed afterwards, an old
-put would undo changes that were acknowledged since (D19). So
+A signal, a frozen control group, or a suspended or starved machine stops it. Meanwhile requests wait in the
+kernel and in this process, and their clients give up and repeat them at another replica. An old put that is
+executed afterwards would undo changes that were acknowledged since (D19). So
 
 - A standstill is noticed by the gap between two beats. A write that is late checks the gap as well, because
   the loop may run the callbacks of sockets before the timer of the beat.
-- Nothing that had been received by the end of a standstill is begun. Each connection is asked then, by
-  `distrust`: only one that waits between two requests, with nothing unread in the kernel, is trusted. One
-  that is accepted later is judged by the age of its bytes.
-- A write that begins late, although nothing stood still for a second, is not begun for a client that has
-  left. In time, the end of a client's bytes proves nothing: a client that half-closes waits for its answer.
-  After `LATEST_SECONDS` it is not begun for anybody.
+- No request that was received before the end of a standstill is begun. At its end `distrust` is called on
+  each connection; only a connection between two requests, with no unread bytes in the kernel, stays trusted.
+  A connection that is accepted later is judged by the age of its bytes.
+- A write that is late without a standstill of a second is not begun if its client has left. For a write in
+  time, the end of the client's bytes proves nothing: a client that half-closes waits for its answer. After
+  `LATEST_SECONDS` a write is not begun for any client.
 
-A stop within one turn of the loop, between the last check and the write itself, is not seen.
+A stop within one turn of the loop, between the last check and the write itself, goes unnoticed.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ log = logging.getLogger("kvs.fence")
 
 STANDSTILL_SECONDS = 1.0
 LATE_SECONDS = 0.35
-"""Age of a request from which its client's end counts. It is up to two beats less than it seems."""
+"""Age of a write from which it is late. The real age may be up to two beats lower."""
 
 LATEST_SECONDS = 3.0
-"""Age of a request at which no write begins, whoever waits: many short stops, or slow stores, may add up. A
-client behind a proxy gives up unseen, by default after 5 s."""
+"""Age of a request from which no write is begun, even if its client waits: many short stops, or slow stores,
+may add up. If a client behind a proxy gives up, by default after 5 s, the gateway does not see it."""
 
 _BEAT_SECONDS = 0.1
 _BACKLOG_SECONDS = 10.0
@@ -50,9 +50,9 @@ _ESTABLISHED = 1
 class Fence:
     """Notices standstills by `now`, seconds that also count while the machine is suspended.
 
-    `since`: bytes that are taken from the kernel now have come after this moment. It is the beat before the
-    last, because each turn of the loop empties all sockets, and two beats are never in one turn. `beat_at` is
-    infinite until the first beat, so nothing stands still without a heart.
+    `since`: bytes that are taken from the kernel now have come after this moment. It is the time of the last
+    but one beat, because each turn of the loop empties all sockets, and two beats are never in one turn.
+    `beat_at` is infinite until the first beat, so no standstill is noticed before it.
     """
 
     __slots__ = ("_distrust", "_ended_at", "beat_at", "now", "since")
@@ -82,7 +82,7 @@ class Fence:
         self.since, self.beat_at = min(self.beat_at, now), now
 
     def check(self) -> float:
-        """Notices a standstill: all that connections hold is distrusted. Returns the time."""
+        """Distrusts everything that connections hold if there was a standstill. Returns the time."""
         now = self.now()
         if now - self.beat_at > STANDSTILL_SECONDS:
             self._end(now)
@@ -95,9 +95,9 @@ class Fence:
             distrust()
 
     def is_from_before(self, transport: asyncio.BaseTransport) -> bool:
-        """Tests whether a new connection came with bytes that had been received by the last standstill's end.
+        """Tests whether a new connection holds bytes that were received before the last standstill ended.
 
-        The bytes of one that was accepted in time are young, or have yet to come.
+        A connection that was accepted in time has young bytes, or none yet.
         """
         seconds = self.now() - self._ended_at
         if seconds > _BACKLOG_SECONDS or not has_unread(transport):
@@ -106,7 +106,7 @@ class Fence:
 
 
 def has_unread(transport: asyncio.BaseTransport) -> bool:
-    """Tests whether the kernel holds bytes that were not taken; True if it does not say."""
+    """Tests whether the kernel holds unread bytes; True if that is unknown."""
     unread = bytearray(struct.calcsize("i"))
     try:
         fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.FIONREAD, unread)
@@ -116,13 +116,13 @@ def has_unread(transport: asyncio.BaseTransport) -> bool:
 
 
 def has_left(transport: asyncio.BaseTransport) -> bool:
-    """Tests whether the client has closed or reset the connection, even behind bytes that were not taken."""
+    """Tests whether the client has closed or reset the connection, even behind unread bytes."""
     info = _tcp_info(transport)
     return bool(info) and info[0] != _ESTABLISHED
 
 
 def _silent_seconds(transport: asyncio.BaseTransport) -> float:
-    """Returns the age of the last byte that was received; infinite if the kernel does not say."""
+    """Returns the age of the last received byte; infinite if that is unknown."""
     info = _tcp_info(transport)
     if len(info) < _LAST_DATA_RECEIVED + 4:
         return inf

@@ -18,13 +18,13 @@ _LONGEST_HELLO = 16_384
 
 
 class Handshake(asyncio.Protocol):
-    """Is admitted, shakes hands, and makes way for a `Connection`, which is admitted on its own.
+    """Performs a TLS handshake. Admitted like a connection, then replaced by one that is admitted anew.
 
     With a lane for handshakes, one begins once its ClientHello has arrived, and then waits for its turn:
-    signing the answer takes a millisecond, so the handshakes of a crowd would hold the loop.
+    signing the answer takes a millisecond, so many handshakes at once would block the loop.
 
     Two kinds of bytes may come too early, and are kept: the beginning of the handshake, because uvloop reads
-    as soon as there is a connection, even if reading is paused; and a request right behind the handshake,
+    as soon as there is a connection, even if reading is paused; and a request right after the handshake,
     before the loop wakes the task that waits for the handshake.
     """
 
@@ -64,7 +64,7 @@ class Handshake(asyncio.Protocol):
         name = transport.get_extra_info("peername")
         self.peer = intern(name[0]) if name else ""
         limiter = self._service.limiter
-        # a connection that was refused shakes hands first, to be refused in words by `Connection`
+        # a refused connection completes the handshake, so that `Connection` can send the refusal
         if limiter.admit(self) or limiter.may_linger(self):
             if self._service.handshakes is None:
                 self._begin()
@@ -113,7 +113,7 @@ class Handshake(asyncio.Protocol):
         """Returns the transport on top of TLS; None if the connection was lost. Raises OSError.
 
         `start_tls` first schedules two steps: its protocol gets the transport, and reading resumes. A step
-        that is scheduled behind these two, here, runs before anything else is read.
+        that is scheduled after these two, here, runs before anything else is read.
         """
         loop = asyncio.get_running_loop()
         handshake = loop.create_task(
@@ -141,7 +141,7 @@ class Handshake(asyncio.Protocol):
 
 
 def is_whole_hello(data: bytes) -> bool:
-    """Tests whether a ClientHello is there whole, or never will be (RFC 8446, sections 4 and 5.1)."""
+    """Tests whether a ClientHello is complete, or can never be (RFC 8446, sections 4 and 5.1)."""
     hello, at = b"", 0
     while len(data) >= at + _RECORD_HEAD and data[at] == _HANDSHAKE_RECORD:
         end = at + _RECORD_HEAD + int.from_bytes(data[at + 3 : at + 5])

@@ -1,7 +1,7 @@
 """The receiving side of a connection: bytes to messages, by aiohttp's parser (D125), and backpressure.
 
 The cutter (`gateway.http.cutting`) gives the parser one message at a time; one packet may hold several. If
-any part of it is not HTTP, all of it is refused.
+any part of a packet is not HTTP, the whole packet is refused.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from gateway.http.cutting import Cutter, Message
 from gateway.http.state import DROPPED, ENDED, LAST, OPEN, Input
 
 MAX_QUEUED = 32
-"""Pipelined messages that are parsed ahead. Then parsing stops, and the transport is paused."""
+"""Maximum number of pipelined messages parsed ahead. Then parsing stops, and the transport is paused."""
 
 MAX_FRAMING_BYTES = 16_384
-"""Bytes that may come without completing a head or bringing a body forward. aiohttp bounds each line of a
+"""Bytes that may come without completing a head or advancing a body. aiohttp bounds each line of a
 head and their number: one megabyte in all, two as the parser keeps it. Trailers have the same bounds."""
 
 MAX_QUEUED_BYTES = 65_536
-"""Bytes that are read ahead behind the request being served, and at most one packet more."""
+"""Bytes that are read ahead after the request being served, and at most one packet more."""
 
 _BODY_BUFFER_BYTES = 65_536
 
@@ -44,9 +44,9 @@ class Receiver:
     `queue` holds the messages that wait; a None there is a piece that is not HTTP. `input` says what may
     still come (`gateway.http.state`).
 
-    A packet is not always parsed whole: at most `MAX_QUEUED` messages ahead. Once there is room again,
-    `parse_on` is called, to feed no bytes; until then the transport is paused. It is paused for as long as
-    there is a reason (`_paused_for`).
+    At most `MAX_QUEUED` messages are parsed ahead, so a part of a packet may have to wait. Once there is room
+    again, `parse_on` is called, which feeds no new bytes. The transport is paused for as long as there is a
+    reason (`_paused_for`).
 
     aiohttp's streams of bodies take a Receiver for their protocol: they use `connected`, `pause_reading` and
     `resume_reading`.
@@ -131,7 +131,7 @@ class Receiver:
             and self._read_ahead_bytes <= MAX_QUEUED_BYTES
         ):
             self._paused_for &= ~_AHEAD
-            self._parse_on()  # may find that there is enough again
+            self._parse_on()  # may fill the queue again
             self._resume()
 
     def end(self) -> None:
@@ -194,7 +194,7 @@ class Receiver:
             raise FramingTooLong
 
     def _new_parser(self) -> HttpRequestParser:
-        """Returns a parser that stops behind each message, because none is reported as consumed."""
+        """Returns a parser that stops after each message, because none is reported as consumed."""
         return HttpRequestParser(
             cast(Any, self),  # annotated as a class of aiohttp's
             self._loop,

@@ -30,11 +30,11 @@ class OpenConnection(Protocol):
         ...
 
     def close_if_idle(self) -> None:
-        """Closes unless a request is on its way to its response."""
+        """Closes unless a request whose head has arrived still lacks its response."""
         ...
 
     def stop_lingering(self) -> None:
-        """Closes now if only the last response's way to the client is waited for."""
+        """Closes now if the connection only waits for its last response to be delivered."""
         ...
 
     def evict(self) -> None:
@@ -46,7 +46,7 @@ class OpenConnection(Protocol):
         ...
 
     def distrust(self) -> None:
-        """Begins nothing that it has received by now (`gateway.http.fence`)."""
+        """Begins no request that it has received so far (`gateway.http.fence`)."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Turns: requests beside the data plane share the event loop in short pieces, one piece at a time.
+"""Turns: requests of the other listeners share the event loop in short pieces, one piece at a time.
 
 All listeners share one loop, and a loop is fair to tasks and not to planes: 8 long listings would run 8
 pieces before each step of a call. So the handlers of the other listeners run in turns. A piece ends where the
@@ -24,10 +24,10 @@ MAX_REQUESTS = 32
 """Requests of one lane that are served concurrently. More would not be served sooner."""
 
 MAX_BODIES = MAX_REQUESTS // 2
-"""Bodies on their way in one lane: clients that send slowly leave half of its requests to others."""
+"""Incoming bodies in one lane: slow senders use up half of its requests at most."""
 
 MAX_STEPS = 100
-"""Steps of one piece, also where a clock stands still: each step ends at an `asyncio.sleep(0)`."""
+"""Maximum steps of one piece, even if the clock stands still: each step ends at an `asyncio.sleep(0)`."""
 
 _PAUSES = 9
 """Milliseconds of pause for each millisecond of work, while the data plane is busy."""
@@ -36,7 +36,7 @@ _LONGEST_PAUSE_MS = 100
 """Bound for a process that was stopped within a piece."""
 
 _CHECK_SECONDS = 0.001
-"""Interval of checks whether the data plane is still busy: nothing on the path of a call ends a pause."""
+"""Interval of checks whether the data plane is still busy: calls themselves never end a pause."""
 
 Result = TypeVar("Result")
 
@@ -101,7 +101,7 @@ class Lane:
 
         async def handle(request: Request) -> Response:
             if self._max_requests is not None and self._served >= self._max_requests:
-                # In turn: a client may repeat a refused request at once, and so may a thousand clients.
+                # Refusals take turns as well: a thousand clients may repeat refused requests immediately.
                 return await self._turns.refusals.run(_refused())
             self._served += 1
             try:

@@ -28,8 +28,8 @@ _PAUSE_MS = 10_000
 """Least interval between two fetches from an issuer, so that unknown key ids cannot flood it."""
 
 MOST_WAITING = 8
-"""Requests that wait for one fetch. More would let strangers take all requests that a listener serves at
-once, while their issuer is slow."""
+"""Requests that wait for one fetch. Without this bound, strangers could use up the capacity of a listener
+while an issuer is slow."""
 
 _FRESH_MS = 300_000
 """Age at which keys are fetched again, so that a withdrawn key stops working."""

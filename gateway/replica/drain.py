@@ -4,7 +4,7 @@ Graceful shutdown has four steps (`Drain.run`):
 
 1. Not ready. `/readyz` is 503, so load balancers send new connections elsewhere. They notice within
    `drain_seconds`; until then connections are still accepted. Each response closes its connection, because a
-   client with a kept connection would never move. Requests pipelined on it are answered first.
+   client with a kept connection would never leave this replica. Requests pipelined on it are answered first.
 2. The listener closes. Connections in its accept queue are accepted, because the kernel would reset them.
    Idle connections are closed. A request head that is arriving gets one more second: a request that crosses
    our FIN is answered by a reset, and then the client cannot know whether its put was applied. If replicas
@@ -48,9 +48,10 @@ class LastScrapes(asyncio.Event):
     """Set when every known server has scraped again; if none is known, when any server has.
 
     `wanted` has the peers' addresses by connection. A server keeps its connection from scrape to scrape until
-    one side closes it, and then returns on a new one. Servers of one address look alike on a new connection.
-    So while a missing server has no connection, every server of its address that has none either must scrape
-    on a new one, and none is closed: only then one of them is certainly the missing server.
+    one side closes it, and then returns on a new one. On new connections, servers of the same address cannot
+    be distinguished. So if a missing server has no connection, all servers of its address without a
+    connection must scrape once more, and their new connections stay open: only then has the missing server
+    certainly scraped.
     """
 
     def __init__(self, wanted: Mapping[Task, str]) -> None:
@@ -66,7 +67,7 @@ class LastScrapes(asyncio.Event):
         return None if _ended(self._missing, peer) else partial(self._was_read, peer, connection)
 
     def _has_returned(self, peer: str, connection: Task) -> bool:
-        """Finds the server of a new connection. Returns whether it certainly is a satisfied one."""
+        """Assigns a new connection to a server. Returns whether that one has read its last scrape."""
         if connection in self._satisfied:
             return True
         if _ended(self._missing, peer):

@@ -7,6 +7,7 @@ SIGHUP    hot reload: reads the configuration again, as after a change of its fi
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -98,7 +99,10 @@ class Replica:
         try:
             return await open_listener(where, self._services[name], self._certificates.get(name))
         except OSError as error:
-            raise CannotListen(f"{name} on {where.host}:{where.port}: {error.strerror or error}") from error
+            reason = error.strerror or str(error)
+            if error.errno == errno.EADDRINUSE:
+                reason = f"address already in use; set another listen.{name}.port (kvs-gateway dev: --port)"
+            raise CannotListen(f"{name} on {where.host}:{where.port}: {reason}") from error
 
 
 async def serve(replica: Replica, watch: FileWatch, announce: Callable[[dict[str, str]], None]) -> None:

@@ -32,7 +32,7 @@ class MachineEnd(asyncio.Transport):
         self._is_over = self.has_left = False
 
     def open(self) -> None:
-        """Tells the protocol. A connection from outside waits in the backlog for that."""
+        """Calls the protocol. A connection from outside waits in the backlog until then."""
         self._is_made = True
         self._protocol = self._new_protocol()
         self._protocol.connection_made(self)

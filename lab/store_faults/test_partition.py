@@ -81,7 +81,7 @@ def do_nothing(_: socket.socket) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What the process does during the partition, and the protections that it lacks."""
+    """Behaviour of the process during the partition, and the protections that it lacks."""
 
     stands_still: bool
     missing: tuple[str, ...] = ()

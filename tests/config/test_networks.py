@@ -1,4 +1,4 @@
-"""Networks of a proxy without a secret: whoever has such an address is believed, so none may be public."""
+"""Networks of a proxy without a secret: every client in them is trusted, so none may be public."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 

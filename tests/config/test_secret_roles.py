@@ -200,7 +200,7 @@ def test_the_control_token_of_the_environment_has_no_other_role():
     assert [problem.path for problem in caught.value.problems] == ["control.tokens[0]", path]
 
 
-def test_the_secrets_of_the_example_are_told_apart_by_the_environment_as_well():
+def test_secrets_of_the_example_are_also_compared_as_set_by_the_environment():
     with pytest.raises(InvalidConfiguration) as caught:
         parse(EXAMPLE.read_text(), {"KVS_CONTROL_TOKEN": SECRET, "KVS_DEV_SECRET": SECRET})
     assert [problem.path for problem in caught.value.problems] == [

@@ -35,7 +35,7 @@ def test_a_port_in_use_is_exit_1_with_json(tmp_path, listener):
     assert (done.returncode, done.stdout) == (1, "")
     report = json.loads(done.stderr.splitlines()[-1])
     assert report["error"] == "cannot_listen"
-    assert "in use" in report["detail"]
+    assert f"in use; set another listen.{listener}.port" in report["detail"]
 
 
 def test_an_address_that_is_not_this_machines_is_exit_1_with_json(tmp_path):

@@ -10,7 +10,7 @@ class Evidence:
     """Numbers of one test, or of several added up."""
 
     answered: int = 0
-    """Requests that got an answer, whatever it said."""
+    """Requests that got an answer of any status."""
     refused: int = 0
     """Answers with 503."""
     limited: int = 0
@@ -18,13 +18,13 @@ class Evidence:
     unanswered: int = 0
     """The connection ended first: the replica was killed, or the link was cut."""
     wrong: int = 0
-    """Answers that are not true."""
+    """Answers that contradict acknowledged writes."""
     tried: int = 0
     """Bad inputs, attacks, simulated runs."""
     load_seconds: float = 0.0
     slowest_seconds: float = 0.0
     held_up_seconds: float = 0.0
-    """The longest that an event loop was kept from its work."""
+    """The longest time for which an event loop was blocked."""
     faults: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Evidence") -> None:
@@ -46,7 +46,7 @@ _current = Evidence()
 
 
 def note(**numbers: Any) -> None:
-    """Add to what the running test has shown."""
+    """Adds numbers to the evidence of the running test."""
     _current.add(Evidence(**numbers))
 
 
@@ -55,7 +55,7 @@ def note_fault(name: str, times: int = 1) -> None:
 
 
 def note_statuses(statuses: Counter[int], **numbers: Any) -> None:
-    """Answers by status; 0 is none."""
+    """Notes answers by status; 0 counts requests without an answer."""
     answered = statuses.total() - statuses[0]
     note(
         answered=answered,

@@ -110,7 +110,7 @@ class ClusterOfMasters:
         raise error
 
     def _end_of_gap(self) -> float:
-        """Returns the time at which calls that meet the gap now give up."""
+        """Returns the time until which calls that meet the gap now are retried."""
         now = self._loop.time()
         if now - self._last_gap >= _GAP_IS_OVER_SECONDS:
             self._gap_began = now

@@ -159,7 +159,7 @@ class Server:
     def _on_end(self) -> None:
         """Decides between connecting and down.
 
-        A settled connection that was lost leads to connecting: most losses are a restart of something in
+        A settled connection that was lost leads to connecting: most losses are the restart of a proxy in
         between. After an overdue reply, or a connection that did not settle, waiting would only add up.
         """
         self._failed_attempts = 0 if self._is_settled else self._failed_attempts + 1

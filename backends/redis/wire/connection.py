@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
         if self._fault:
             reply.set_exception(BackendUnavailable(self._fault))
             return reply
-        if not self._unsent:  # the first command of this turn of the loop takes the others along
+        if not self._unsent:  # the first command of a turn of the loop schedules one write for all
             self._loop.call_soon(self._flush)
             self._unsent_since = boot_seconds()
         self._unsent.append(command)
@@ -179,7 +179,7 @@ class Connection(asyncio.Protocol):
         self._on_end()
 
     def _flush(self) -> None:
-        """Sends the commands of this turn; none if they are late, because the process stood still.
+        """Sends the commands of this turn, unless they are late because the process stood still.
 
         The loop's own time would not do: uvloop reads the clock once in a turn.
         """

@@ -15,9 +15,9 @@ _LONGEST_GRACE_SECONDS = 0.04
 
 @asynccontextmanager
 async def deadline(at: float) -> AsyncIterator[None]:
-    """Raises BackendUnavailable in a block of commands that lasts beyond `at` on the loop's clock.
+    """Raises BackendUnavailable in a block that lasts beyond `at`, a time of the loop's clock.
 
-    A block that would begin later does not begin: the timer alone would let it send first.
+    A block is not entered after `at`: the timer alone would let it send something first.
     """
     if asyncio.get_running_loop().time() >= at:
         raise BackendUnavailable(NOT_IN_TIME)

@@ -1,7 +1,7 @@
 /** Advice on what to do about an error, by its code. */
 
 const SERVICE_URL = "use SERVICE_KVS_URL as the platform sets it";
-const VARIABLE = "set it to the value of the platform or of kvs-gateway tables create --format env";
+const VARIABLE = "set it to the value from the platform or kvs-gateway tables create --format env";
 const CREDENTIALS = "use the credentials of the function's role, and let the SDK refresh them";
 const SIGNATURE = "check the secret access key; proxies must keep Authorization, Host and body";
 const OPERATOR = "ask the operator";

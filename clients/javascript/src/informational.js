@@ -72,7 +72,7 @@ class InformationalFilter {
   }
 }
 
-/** True, too, for a beginning that is too short to know. @param {Buffer} bytes */
+/** Also true for a beginning that is too short to decide. @param {Buffer} bytes */
 function isInformational(bytes) {
   if (bytes.length === 0) return false;
   const start = bytes.toString("latin1", 0, STATUS_BYTES);

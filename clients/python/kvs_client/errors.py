@@ -17,7 +17,7 @@ _HINTS = {
     "invalid_token": "set the variable of the table's token to its current token: it may have been rotated",
     "binding_inactive": "ask the operator",
     "rate_limited": "wait for retry_after_seconds, or ask the operator for a higher limit",
-    "missing_variable": "set it to the value of the platform or of kvs-gateway tables create --format env",
+    "missing_variable": "set it to the value from the platform or kvs-gateway tables create --format env",
     "no_answer": (
         "check that SERVICE_KVS_URL is reachable, or retry later; a put or delete may have been applied"
     ),

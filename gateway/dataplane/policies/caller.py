@@ -72,7 +72,7 @@ class SignaturePolicy:
 
 
 class AtHosts:
-    """Accepts the callers of another policy at `hosts` only."""
+    """Restricts another policy to requests for the names in `hosts`."""
 
     def __init__(self, policy: CallerPolicy, hosts: AcceptedHosts) -> None:
         self._policy = policy

@@ -43,8 +43,9 @@ _MAX_BACKOFF_SECONDS = 0.02
 _FIND_OUT_SECONDS = 5.0
 _RETRY_SECONDS = 0.1
 _REPEATED_SECONDS = 1.0
-"""Age of an attempt from which a change that was overtaken is not repeated: perhaps this process stood still,
-and the caller has changed the app elsewhere since (D19). An attempt in time overtakes nobody by its swap."""
+"""Age from which an attempt that lost to another writer is not repeated: this process may have stood still,
+and the caller may have changed the app elsewhere since (D19). The swap of a younger attempt undoes no such
+change."""
 
 _KEPT_IDS = 8
 

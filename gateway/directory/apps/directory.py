@@ -143,8 +143,8 @@ class Directory:
         doomed: str | None = None
 
         def delete(app: AppRecord) -> AppRecord:
-            # By the id that the first attempt found: after a lost reply, a repetition must not delete a table
-            # that was created again under the same name.
+            # Deletes by the id that the first attempt found: after a lost reply, a repetition must not delete
+            # a table that was created again under the same name.
             nonlocal doomed
             doomed = doomed or find_table(app, name).id
             return without_table(app, doomed)

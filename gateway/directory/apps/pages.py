@@ -21,10 +21,11 @@ from gateway.directory.declared import DeclaredApps
 from gateway.directory.records import APPS, AppRecord
 
 _RECORDS_PER_READ = 100
-"""Maximum number of records of one read. Redis serves no call meanwhile, and one piece parses its reply."""
+"""Maximum records per read: Redis serves no call while it reads them, nor this process while it parses
+them."""
 
 _READS = 1
-"""Reads of all lists in progress. More would queue in the store, before those of calls."""
+"""Reads of all lists in progress. More would queue in the store, ahead of those of calls."""
 
 _NAMES_PER_PAGE = 50
 """Names read per step of a list of organizations: the maximum cost of one organization."""
@@ -66,9 +67,9 @@ class DirectoryPages:
     async def apps(self, org: str, after: str, limit: int, is_shown: IsShown) -> Listing[AppRecord]:
         """Returns at most `limit` visible apps of an organization.
 
-        `after` names an environment (`app/env`) or an app (`app`): the page begins behind it, or behind all
-        of its environments. A declared app takes precedence over a managed one of its name. Corrupt records
-        are left out (D135).
+        `after` names an environment (`app/env`) or an app (`app`): the page begins after it, or after all of
+        its environments. A declared app takes precedence over a managed one of its name. Corrupt records are
+        left out (D135).
         """
         prefix = f"{APPS}{org}/"
         position = prefix + (after if "/" in after else after + _AFTER_SLASH) if after else ""
@@ -103,7 +104,7 @@ class DirectoryPages:
             return await self._records.page(prefix, after=after, limit=limit)
 
     async def organizations(self, after: str, limit: int, is_shown: IsShown) -> Listing[str]:
-        """Returns at most `limit` visible organizations that have an app, behind `after` if given."""
+        """Returns at most `limit` visible organizations that have an app, after `after` if given."""
         managed = await self._managed_organizations(after, limit, is_shown)
         reached = managed.reached
         declared = await self._declared_organizations(after, reached, limit, is_shown)
@@ -114,7 +115,7 @@ class DirectoryPages:
     async def _declared_organizations(
         self, after: str, reached: str | None, limit: int, is_shown: IsShown
     ) -> list[str]:
-        """Returns at most `limit` visible organizations of declared apps, behind `after`, up to `reached`."""
+        """Returns at most `limit` visible organizations of declared apps, after `after`, up to `reached`."""
         found: list[str] = []
         for org in self._declared.organizations(after):
             if len(found) == limit or (reached is not None and f"{org}/" > f"{reached}/"):

@@ -25,7 +25,8 @@ COMMANDS_PER_SECOND = 1000
 """One hundredth of a Redis server's capacity, and one quarter of a new DynamoDB table's."""
 
 KEYS_PER_SECOND = 50_000
-"""A scanned key costs Redis little, and this event loop no more. 10 million foreign keys take 200 s."""
+"""A scanned key costs Redis and this event loop little. 10 million foreign keys take 200
+s."""
 
 TABLES_PER_RUN = 500
 """The lease names them all: 42 KB of the 400 KB that an item of DynamoDB may have."""
@@ -33,7 +34,7 @@ TABLES_PER_RUN = 500
 _ROUND_SECONDS = 15.0
 _LEASE_SECONDS = LEASE_MS / 1000
 _POLL_SECONDS = 3600.0
-"""Pause without an announcement: versions before the feed wrote intents and announced nothing."""
+"""Pause without an announcement: versions without a feed wrote intents and did not announce them."""
 
 log = logging.getLogger("kvs.directory")
 
@@ -57,7 +58,7 @@ class Reclaimer:
         self.pause_seconds = 0.0
         """Pause until the next round, unless a new intent is announced before."""
         self.scanned = 0
-        """Keys looked at."""
+        """Keys scanned."""
         self.deleted = 0
         """Entries removed."""
 
@@ -83,8 +84,8 @@ class Reclaimer:
 
     async def _round(self) -> float:
         """Makes one round and returns the pause after it, in seconds. Raises BackendError."""
-        # The order of these checks makes rest cheap: every other replica reads the lease alone, and without
-        # intents the last holder removes its lease and sleeps.
+        # The order of these checks keeps an idle region cheap: every other replica reads only the lease, and
+        # without intents the last holder removes its lease and sleeps.
         if await self._lease.is_elsewhere():
             self._reset()
             return _LEASE_SECONDS

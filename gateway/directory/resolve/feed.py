@@ -22,7 +22,7 @@ _RETRY_SECONDS = 0.1
 could miss all of these moments, and a revocation would take longer than two seconds."""
 
 _JITTER_MS = 50
-"""Largest difference between the begin of a poll here and in the store."""
+"""Largest difference between the start of a poll here and in the store."""
 
 
 class FeedFollower:
@@ -35,7 +35,8 @@ class FeedFollower:
         self._position: str | None = None
         self._answered_ms = self._now_ms()
         self._answered_polls_ms: deque[int] = deque(maxlen=8)
-        """Begins of the answered polls since the last gap; an announcement is awaited for fewer of them."""
+        """Start times of the last answered polls since a gap: more polls than any announcement is awaited
+        for."""
         self.pause_seconds = _PAUSE_SECONDS
         """Pause until the next poll."""
         self.gaps = 0

@@ -17,25 +17,26 @@ class Trait(enum.Enum):
 
     BATCH_LIMIT = "a batch of 26 is refused"
     CAPACITY = "consumed capacity is reported as charged"
-    CHECKSUM_OF_ERRORS = "errors carry a checksum, too"
+    CHECKSUM_OF_ERRORS = "errors carry a checksum as well"
     CONNECTIONS_STAY = "a connection carries more than one call"
     ERROR_NAMESPACE = "errors name their type with its namespace"
     TTL_ONCE = "time to live cannot be enabled twice"
 
 
-# What differs in all of them: none checks a signature, a permission or the end of credentials, nothing is
-# throttled, no item of a batch is left unprocessed, a table is active as soon as it is made, and reads are
-# strong without `ConsistentRead`. All of that is for the scripted endpoint. What has expired DynamoDB keeps
-# for up to days, and forever if that was more than five years ago; each engine says how long it does.
+# Differences of all engines: none checks signatures, permissions or the expiry of credentials, nothing is
+# throttled, no item of a batch is left unprocessed, a table is active as soon as it is created, and reads are
+# strong without `ConsistentRead`. The scripted endpoint covers these. DynamoDB keeps expired items for up to
+# days, and forever if they expired more than five years ago; each engine's docstring says how long it keeps
+# them.
 
 
 class Ministack(EngineProcess):
-    """The quickest. Collects every minute what is expired, however long it has been."""
+    """The fastest engine. Collects all expired items every minute."""
 
     name = "ministack"
     differences: ClassVar[Mapping[enum.Enum, str]] = {
         Trait.ERROR_NAMESPACE: "it gives the name alone; clients look behind the last #",
-        Trait.TTL_ONCE: "it sets what was set before",
+        Trait.TTL_ONCE: "it repeats the setting without an error",
     }
 
     def _invocation(self) -> Sequence[str]:
@@ -49,7 +50,7 @@ class Ministack(EngineProcess):
             "SERVICES": "dynamodb",
             "MINISTACK_REGION": REGION,
             "LOG_LEVEL": "WARNING",
-            # neither listeners besides DynamoDB's nor a look for containers to remove
+            # no listeners besides DynamoDB's, and no search for containers to remove
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "DOCKER_HOST": f"unix://{self.directory}/no-docker",
@@ -57,14 +58,14 @@ class Ministack(EngineProcess):
 
 
 class MotoServer(EngineProcess):
-    """A second opinion in Python, asked one thing at a time. Collects nothing."""
+    """Another engine in Python, which gets one request at a time. Never collects expired items."""
 
     name = "moto"
     differences: ClassVar[Mapping[enum.Enum, str]] = {
         Trait.BATCH_LIMIT: "it counts the items to put, not those to delete",
         Trait.CAPACITY: "it charges one unit for each write and half a unit for each read",
         Trait.CONNECTIONS_STAY: "its server closes each connection after the answer",
-        Trait.TTL_ONCE: "it sets what was set before",
+        Trait.TTL_ONCE: "it repeats the setting without an error",
     }
 
     def _invocation(self) -> Sequence[str]:
@@ -72,14 +73,14 @@ class MotoServer(EngineProcess):
 
 
 class DynamoDbLocal(EngineProcess):
-    """AWS's own, in memory. Collects every ten seconds what is expired, but not for more than five years.
+    """AWS's own engine, in memory. Every ten seconds it collects items that expired in the last five years.
 
     `make test` installs it where that is possible.
     """
 
     name = "DynamoDB Local"
     differences: ClassVar[Mapping[enum.Enum, str]] = {
-        Trait.CHECKSUM_OF_ERRORS: "only good answers carry one",
+        Trait.CHECKSUM_OF_ERRORS: "only successful answers carry one",
     }
     _installed = Path(sys.prefix, "dynamodb-local")
 
@@ -109,6 +110,6 @@ class DynamoDbLocal(EngineProcess):
 
 
 ENGINE: type[EngineProcess] = Ministack
-"""The one that `make test` runs on."""
+"""The engine that `make test` runs on."""
 OTHER_ENGINES: tuple[type[EngineProcess], ...] = (MotoServer, DynamoDbLocal)
 ENGINES = (ENGINE, *OTHER_ENGINES)
