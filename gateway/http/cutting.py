@@ -92,7 +92,7 @@ class Cutter:
                 try:  # does the parser hold a message, or a part of a head?
                     if not self._parser.feed_data(b"")[0] and self._parser.feed_eof() is None:
                         return messages
-                except Exception:  # noqa: S110 - it holds what is not HTTP
+                except Exception:  # noqa: S110 - it holds bytes that are not HTTP
                     pass
             self._parser = self._new_parser()
         elif self._phase is _LENGTH and len(data) <= self._left:
@@ -128,8 +128,8 @@ class Cutter:
     def _end_of_piece(self, data: bytes, at: int) -> int:
         """Returns the next offset at which a message may end.
 
-        The empty line behind a head or chunks has text before it, so a flood of line ends is one piece.
-        It may have begun in the packet before: the first four bytes are pieces of their own.
+        The empty line after a head or chunks has text before it, so a flood of line ends is one piece. It may
+        have begun in the previous packet, so the first four bytes are pieces of their own.
         """
         if self._phase is _LENGTH:
             return min(at + self._left, len(data))
@@ -159,7 +159,7 @@ class Cutter:
         return messages
 
     def _feed_chunks(self, data: bytes, at: int) -> int:
-        """Feeds chunks up to their end; returns the offset behind it. Empty lines in them may be many."""
+        """Feeds chunks up to their end, which may contain many empty lines; returns the offset after it."""
         feed, is_whole = self._parser.feed_data, self.body.is_eof
         for found in _TEXT_AND_EMPTY_LINE.finditer(data, 0 if at == 4 else at):
             end = found.end()
@@ -186,7 +186,7 @@ class Cutter:
         )
         self._upgrades = head.upgrade
         if (head.chunked or head.upgrade) and TRANSFER_ENCODING in head.headers:
-            coding = head.headers[TRANSFER_ENCODING]  # which the parser ignores beside an Upgrade
+            coding = head.headers[TRANSFER_ENCODING]  # the parser ignores it if there is an Upgrade
             if version is not _HTTP_1_1 or not head.chunked or coding.lower() != "chunked":
                 raise BadFraming
         if head.chunked:

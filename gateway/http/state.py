@@ -90,7 +90,7 @@ class Input(IntEnum):
     OPEN = 0
     """Messages."""
     LAST = 1
-    """The rest of the last message's body. What follows is dropped unparsed (`gateway.http.cutting`)."""
+    """The rest of the last message's body. Later bytes are dropped unparsed (`gateway.http.cutting`)."""
     DROPPED = 2
     """Nothing of use: what came is not HTTP, or its framing has no end."""
     ENDED = 3
