@@ -10,7 +10,7 @@ from gateway.config.problems import InvalidConfiguration
 from gateway.domain.call import Headers
 from tests.credentialsplane.workloads import CONTAINER, TOKEN, configured
 from tests.replica.watched import watching
-from tests.support.config import CONTROL_TOKEN, TABLE_TOKEN, merged
+from tests.support.config import CONTROL_TOKEN, ROLE, TABLE_TOKEN, merged
 from tests.support.gateway import run_gateway
 
 OWN = [
@@ -157,6 +157,9 @@ def test_a_name_with_anything_else_is_a_mistake(name):
 
 OPEN = {"signature": {"mode": "off"}}
 SESSION = "signature: {credentials: {session: {master_keys: [%s]}}}"
+PROXY = (
+    "signature: {approved_roles: ['arn:aws:iam::123456789012:role/app'], credentials: {trusted_proxy: {%s}}}"
+)
 
 
 @pytest.mark.parametrize("host", ["rebound.example", "10.0.0.7:8080"])
@@ -182,11 +185,28 @@ async def test_calls_without_a_signature_are_served_under_the_public_names():
         ("signature: {mode: off}", True),
         (SESSION % "dev-session-master-key-of-32-characters", True),
         (SESSION % "a-master-key-of-at-least-32-characters", False),
+        (PROXY % "networks: [10.0.0.0/8, 127.0.0.1/32]", True),
+        (PROXY % "networks: ['::1/128']", True),
+        (PROXY % "networks: [127.0.0.0/8], secret: the-secret-of-the-proxy", False),
+        (PROXY % "networks: [10.0.0.0/8]", False),
         ("signature: {mode: off, allow_public: true}\nlisten: {data: {host: 0.0.0.0}}", False),
     ],
 )
 def test_signed_calls_keep_any_host_unless_a_stranger_could_sign(changes, is_checked):
     assert (hosts_of_calls(parse(f"region: x\n{changes}", {})) is not None) is is_checked
+
+
+async def test_calls_of_a_proxy_without_a_secret_are_served_under_the_own_names_only():
+    """A page in a browser of the machine has the address of the proxy."""
+    proxy = {"networks": ["127.0.0.0/8"]}
+    roles = ["arn:aws:iam::123456789012:role/managed-app-*"]
+    signature = {"approved_roles": roles, "credentials": {"trusted_proxy": proxy}}
+    async with run_gateway({"signature": signature, "public_url": "https://kvs.example.com"}) as gateway:
+        vouched = {"X-KVS-Caller-Arn": ROLE}
+        for host, status in (("localhost", 200), ("kvs.example.com", 200), ("rebound.example", 403)):
+            reply = await gateway.get("k", signer=None, headers={**vouched, "Host": host})
+            assert reply.status == status
+        assert reply.error == "invalid_host"
 
 
 async def test_a_reload_that_ends_signatures_checks_the_host_from_the_next_call_on(tmp_path):
