@@ -46,7 +46,7 @@ def _check_issuer(workloads: WorkloadSettings, path: str, problems: Problems) ->
 
 
 def check_keys(jwks: str, path: str, problems: Problems) -> None:
-    """Notes a file that cannot be read, and a URL with a user: it is logged, and may hold a password."""
+    """Notes a file that cannot be read, and a URL with a user, since logged URLs must hold no password."""
     if not is_url(jwks):
         if problems.with_files and not Path(jwks).is_file():
             problems.add(path, "is neither a URL nor a file that can be read")
