@@ -12,7 +12,7 @@ from tests.support.wire import head, read_reply, signed_call, until
 
 BODY = b'{"key":"k"}'
 NO_BODY = head("/v1/put", [("Host", "x"), ("Content-Length", 1000)])
-NOWHERE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+NOWHERE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def capped(**edge):
