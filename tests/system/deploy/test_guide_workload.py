@@ -26,7 +26,9 @@ from tests.system.deploy.tunnel import tunnel
 EXAMPLE = DEPLOY / "examples" / "workload"
 SUBJECT = "system:serviceaccount:blog:blog"
 LOOPBACK = merged(ON_LOOPBACK, {"listen": {name: {"host": "127.0.0.1"} for name in ("ops", "control")}})
-LOOPBACK = merged(LOOPBACK, {"listen": {"credentials": {"host": "127.0.0.1", "port": 0}}, "public_hosts": []})
+SERVICE = "kvs-gateway-credentials.kvs-gateway.svc"
+CREDENTIALS = {"host": "127.0.0.1", "port": 0, "hosts": [SERVICE]}
+LOOPBACK = merged(LOOPBACK, {"listen": {"credentials": CREDENTIALS}, "public_hosts": []})
 FAR_AWAY = 4_000_000_000
 
 KUBECTL = """#!/bin/sh
@@ -130,7 +132,7 @@ def test_a_pod_without_secrets_puts_its_first_entry(tmp_path, example):
             name: _in_pod(value, places, tmp_path) for name, value in variables_of(container, secret).items()
         }
         variables["SERVICE_KVS_URL"] = gateway.urls["data"]
-        names = {"kvs-gateway-credentials.kvs-gateway.svc:443": port["credentials"]}
+        names = {f"{SERVICE}:443": port["credentials"]}
         with tunnel(names) as proxy:
             variables |= {"HTTPS_PROXY": proxy, "NO_PROXY": "127.0.0.1"}
             assert _first_line(container["command"], variables, places, tmp_path) == "{'ok': True}\n"
