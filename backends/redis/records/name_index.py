@@ -16,16 +16,23 @@ from backends.redis.wire.resp import Reply
 
 _ATTEMPTS = 3
 
+_PART_BYTES = 262_144
+"""Bytes of records behind which one reply ends. Records of apps with many tables are 100 times as large as
+most: a whole page of them would hold Redis and the event loop."""
+
 Found = Sequence[tuple[bytes, bytes]]
 
+_Part = tuple[Found, bool]
+"""Some of the records of a page, and whether more of it follow."""
 
-def _page_of(reply: Reply) -> Found | None:
+
+def _part_of(reply: Reply) -> _Part | None:
     match reply:
         case None:
             return None
-        case [list(names), list(stored)] if len(names) == len(stored):
+        case [list(names), list(stored), int(more)] if len(names) == len(stored) and (names or not more):
             if all(isinstance(each, bytes) for each in (*names, *stored)):
-                return list(zip(names, stored, strict=True))
+                return list(zip(names, stored, strict=True)), bool(more)
     raise BackendUnavailable(NOT_REDIS)
 
 
@@ -41,20 +48,26 @@ if redis.call('HLEN', KEYS[1]) ~= redis.call('ZCARD', KEYS[2]) then
     return false
 end
 local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
-local stored = {}
+local shown, stored, bytes = {}, {}, 0
 for number, name in ipairs(names) do
-    stored[number] = redis.call('HGET', KEYS[1], name)
-    if not stored[number] then
+    local found = redis.call('HGET', KEYS[1], name)
+    if not found then
         return false
     end
+    shown[number], stored[number] = name, found
+    bytes = bytes + #found
+    if bytes >= tonumber(ARGV[4]) and number < #names then
+        return {shown, stored, 1}
+    end
 end
-return {names, stored}
+return {shown, stored, 0}
 """,
     keys=2,
-    arguments=3,
-    result_of=_page_of,
+    arguments=4,
+    result_of=_part_of,
 )
-"""Returns the records between two names, up to a limit; None if the index does not match the hash."""
+"""Returns the records between two names, up to a limit of records and one of bytes, and whether the limit of
+bytes ended it; None if the index does not match the hash."""
 
 _FILL = Script(
     """
@@ -101,7 +114,16 @@ class NameIndex:
         """Returns names with their stored records, as `RecordStore.page` defines. Raises BackendError."""
         lowest = b"(" + after if after else b"[" + prefix if prefix else b"-"
         highest = b"(" + prefix + b"\xff" if prefix else b"+"  # UTF-8 has no such byte
-        arguments = (lowest, highest, b"%d" % limit)
+        found: list[tuple[bytes, bytes]] = []
+        follows = True
+        while follows and len(found) < limit:
+            part, follows = await self._part(lowest, highest, limit - len(found))
+            found += part
+            lowest = b"(" + found[-1][0] if found else lowest
+        return found
+
+    async def _part(self, lowest: bytes, highest: bytes, limit: int) -> _Part:
+        arguments = (lowest, highest, b"%d" % limit, b"%d" % _PART_BYTES)
         for _ in range(_ATTEMPTS):
             found = await self._call(_PAGE, *arguments)
             if found is not None:

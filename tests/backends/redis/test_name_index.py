@@ -69,3 +69,20 @@ async def test_without_rights_to_the_index_no_record_changes():
         async with opened_redis(server.url, ca_file=str(server.ca_file)) as store:
             assert isinstance(await fault_of(store.records.swap("a", b"1", None)), BackendMisconfigured)
             assert await store.records.read("a") is None
+
+
+async def test_page_of_large_records_is_read_in_small_parts(server):
+    largest = b"0" * 32 + b"[" + b" " * 300_000 + b"]"
+    names = [f"app/acme/{number:04d}/e" for number in range(20)]
+    for name in names:
+        server.command("HSET", RECORDS, name, largest if name < names[10] else RECORD)
+    async with opened_redis(server.url) as store:
+        assert await names_of(store, "app/") == names
+        server.command("CONFIG", "RESETSTAT")
+        page = await store.records.page("app/", after="", limit=15)
+        assert [(name, len(record.document)) for name, record in page] == [
+            (name, 300_002 if name < names[10] else 2) for name in names[:15]
+        ]
+        assert await store.records.page("app/", after=names[9], limit=100)
+        evalsha = server.command("INFO", "commandstats")
+        assert b"cmdstat_evalsha:calls=12," in evalsha
