@@ -86,7 +86,7 @@ class Cutter:
             if (
                 data[-1] > _CR  # else it may be one that the parser skips
                 and body is not EMPTY_PAYLOAD
-                and not (head.should_close or head.upgrade or head.chunked)
+                and not (head.should_close or head.upgrade or TRANSFER_ENCODING in head.headers)
                 and data.startswith(_HTTP_1_1, len(head.method) + len(head.path) + 1)
             ):
                 try:  # does the parser hold a message, or a part of a head?
@@ -185,8 +185,8 @@ class Cutter:
             head.should_close or version is not _HTTP_1_1 or (head.upgrade and head.method == "CONNECT")
         )
         self._upgrades = head.upgrade
-        if (head.chunked or head.upgrade) and TRANSFER_ENCODING in head.headers:
-            coding = head.headers[TRANSFER_ENCODING]  # the parser ignores it if there is an Upgrade
+        if TRANSFER_ENCODING in head.headers:
+            coding = head.headers[TRANSFER_ENCODING]  # the parser ignores it with an Upgrade, or if empty
             if version is not _HTTP_1_1 or not head.chunked or coding.lower() != "chunked":
                 raise BadFraming
         if head.chunked:

@@ -152,6 +152,42 @@ async def test_what_follows_a_request_that_closes_is_dropped_unparsed():
         outcome.assert_agrees(PLAIN + last + rest + HIDDEN)
 
 
+CODINGS = ["gzip", "chunked, identity", "chunked, chunked", ", chunked", "xchunked", "chunked;q=1", "", "5"]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("before", [b"", PLAIN], ids=["first", "behind another"])
+async def test_what_follows_a_request_of_unknown_coding_is_not_executed(coding, before):
+    """Another parser may take it for a body, also behind an Upgrade, where aiohttp's sees none."""
+    for fields in (b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"):
+        last = b"POST /nonsense HTTP/1.1\r\nHost: h\r\n%bTransfer-Encoding: %b\r\n\r\n"
+        sent = before + last % (fields, coding.encode()) + HIDDEN
+        for at in (0, len(sent) - len(HIDDEN), len(sent) - 1):
+            outcome = await play([sent[:at], sent[at:]], EDGE)
+            assert outcome.statuses[-1] == 400
+            outcome.assert_agrees(sent)
+
+
+@pytest.mark.parametrize("after", [b"", PLAIN], ids=["last", "before another"])
+async def test_an_empty_coding_is_refused_beside_a_length(after):
+    sent = PLAIN.replace(b"Host: h\r\n", b"Host: h\r\nTransfer-Encoding:\r\n") + after
+    for at in (0, 30, len(PLAIN)):
+        outcome = await play([sent[:at], sent[at:]], EDGE)
+        assert outcome.executed == []
+        assert outcome.statuses == [400]
+
+
+@pytest.mark.parametrize("rest", [b"\r\n", b"\r\n5\rhello\r\n0\r\n\r\n"], ids=["ended", "malformed"])
+async def test_a_body_that_breaks_right_behind_a_chunk_is_not_whole(rest):
+    """The end of the chunk wakes the reader, which then sees the end of the stream as well."""
+    begun = CHUNKED[: CHUNKED.index(b"\r\n5\r\n")]
+    for packets in ([begun, rest], [begun[:-4], begun[-4:], rest[:1], rest[1:]]):
+        for steps in range(6):
+            outcome = await play(packets, EDGE, steps)
+            assert outcome.executed == []
+            assert outcome.statuses == [400]
+
+
 async def test_a_trailer_is_no_field_of_the_next_request():
     outcome = await play([TRAILERS + PLAIN], EDGE)
     assert [b"x-kvs-authorization" in each.fields for each in outcome.executed] == [False, False]
