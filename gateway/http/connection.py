@@ -27,7 +27,7 @@ from gateway.domain.errors import (
 from gateway.http import state
 from gateway.http.admission import Deadline
 from gateway.http.cutting import Message
-from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, has_left, has_unread
+from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, Backlog, has_left, unread_bytes
 from gateway.http.messages import Request, Response, encode_refusal, encode_response
 from gateway.http.receiving import FramingTooLong, Receiver
 from gateway.http.sending import LINGER_SECONDS, Sender, wake
@@ -52,6 +52,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "__weakref__",
+        "_backlog",
         "_deadline",
         "_fence",
         "_is_gone",
@@ -78,9 +79,10 @@ class Connection(asyncio.Protocol):
         self._steps = service.limiter.steps
         self._fence = service.fence
         self._since = inf
+        self._backlog: Backlog | None = None
         self._is_gone = self._is_stale = False
         self._loop = asyncio.get_running_loop()
-        self._receiver = Receiver(self._loop, self._parse_on)
+        self._receiver = Receiver(self._loop, self._parse_on, self._begin_backlog)
         self._deadline = Deadline(self._loop)
         self._task: asyncio.Task[None] | None = None
         self._request: Request | None = None
@@ -111,7 +113,7 @@ class Connection(asyncio.Protocol):
         self.evict()
 
     def distrust(self) -> None:
-        self._is_stale = self._is_stale or self.state is not state.KEPT or has_unread(self._transport)
+        self._is_stale = self._is_stale or self.state is not state.KEPT or bool(unread_bytes(self._transport))
 
     # for the request being served: `Client`
 
@@ -158,7 +160,7 @@ class Connection(asyncio.Protocol):
         """
         if self.state >= state.LINGERING:
             return
-        self._since = self._fence.since
+        self._since = self._fence.since if self._backlog is None else self._since_in_backlog(len(data))
         try:
             has_messages = self._receiver.feed(data)
         except FramingTooLong:  # requests before it are answered; then it ends without a response
@@ -232,6 +234,18 @@ class Connection(asyncio.Protocol):
         self.data_received(b"")
         self._since = since
 
+    def _begin_backlog(self) -> None:
+        """Begins a backlog, if there is none: the receiver has paused the transport."""
+        if self._backlog is None:
+            self._backlog = Backlog(self._fence, self._transport)
+
+    def _since_in_backlog(self, size: int) -> float:
+        backlog = cast(Backlog, self._backlog)
+        since = backlog.take(size)
+        if size and backlog.is_over:
+            self._backlog = None
+        return since
+
     async def _serve(self) -> None:
         task = cast("asyncio.Task[None]", self._task)
         register(task, self)
@@ -242,6 +256,8 @@ class Connection(asyncio.Protocol):
                     await asyncio.sleep(0)  # lets others run, even if nothing has suspended
                 elif self._receiver.input is state.OPEN:
                     self._on(state.KEEP)
+                    if self._backlog is not None and self._backlog.is_over:
+                        self._backlog = None
                     self._deadline.set(self._service.settings.idle_seconds, self._close)
                     self._waiter = self._loop.create_future()
                     await self._waiter

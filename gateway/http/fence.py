@@ -9,6 +9,7 @@ executed afterwards would undo changes that were acknowledged since (D19). So
 - No request that was received before the end of a standstill is begun. At its end `distrust` is called on
   each connection; only a connection between two requests, with no unread bytes in the kernel, stays trusted.
   A connection that is accepted later is judged by the age of its bytes.
+- The bytes of a paused connection wait in the kernel, and count as old as the pause (`Backlog`).
 - A write that is late without a standstill of a second is not begun if its client has left. For a write in
   time, the end of the client's bytes proves nothing: a client that half-closes waits for its answer. After
   `LATEST_SECONDS` a write is not begun for any client.
@@ -100,19 +101,48 @@ class Fence:
         A connection that was accepted in time has young bytes, or none yet.
         """
         seconds = self.now() - self._ended_at
-        if seconds > _BACKLOG_SECONDS or not has_unread(transport):
+        if seconds > _BACKLOG_SECONDS or not unread_bytes(transport):
             return False
         return _silent_seconds(transport) + _JIFFIES_SECONDS >= seconds
 
 
-def has_unread(transport: asyncio.BaseTransport) -> bool:
-    """Tests whether the kernel holds unread bytes; True if that is unknown."""
+class Backlog:
+    """Ages of bytes that wait in the kernel because their connection is paused.
+
+    It begins with a pause and ends when the kernel holds nothing. All bytes that the kernel holds at one
+    moment have come before it, and the bytes behind them after it.
+    """
+
+    __slots__ = ("_fence", "_held_bytes", "_next_since", "_since", "_transport")
+
+    def __init__(self, fence: Fence, transport: asyncio.BaseTransport) -> None:
+        self._fence = fence
+        self._transport = transport
+        self._since = self._next_since = fence.since
+        self._held_bytes = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Tests whether the kernel holds nothing."""
+        return not unread_bytes(self._transport)
+
+    def take(self, size: int) -> float:
+        """Returns the moment after which the bytes came that are taken now."""
+        if self._held_bytes <= 0:
+            self._since, self._next_since = self._next_since, self._fence.since
+            self._held_bytes = size + unread_bytes(self._transport)
+        self._held_bytes -= size
+        return self._since
+
+
+def unread_bytes(transport: asyncio.BaseTransport) -> int:
+    """Counts the bytes in the kernel that were not taken; 1 if it does not say."""
     unread = bytearray(struct.calcsize("i"))
     try:
         fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.FIONREAD, unread)
     except (OSError, ValueError, AttributeError):
-        return True
-    return any(unread)
+        return 1
+    return int(struct.unpack("i", unread)[0])
 
 
 def has_left(transport: asyncio.BaseTransport) -> bool:

@@ -58,6 +58,7 @@ class Receiver:
         "_cutter",
         "_framing_bytes",
         "_loop",
+        "_on_pause",
         "_parse_on",
         "_paused_for",
         "_read_ahead_bytes",
@@ -66,9 +67,12 @@ class Receiver:
         "queue",
     )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, parse_on: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, parse_on: Callable[[], None], on_pause: Callable[[], None]
+    ) -> None:
         self._loop = loop
         self._parse_on = parse_on
+        self._on_pause = on_pause
         self._transport: asyncio.Transport | None = None
         self._cutter = Cutter(self._new_parser)
         self.queue: list[Message | None] = []  # an empty deque takes 700 bytes more
@@ -155,9 +159,7 @@ class Receiver:
         Only the transport is paused. If aiohttp's parser were paused at the end of a chunk, it would stop in
         the next body, after the stream of this one had been emptied, and nothing would make it go on.
         """
-        self._paused_for |= _BODY
-        if self._transport is not None:
-            self._transport.pause_reading()
+        self._pause(_BODY)
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: ARG002, FBT001, FBT002 - aiohttp's
         """Resumes reading. A stream calls it at every read and at its end, whether or not it was full."""
@@ -167,9 +169,14 @@ class Receiver:
 
     def _pause_if_full(self) -> None:
         is_ahead = self._count > 1 and self._read_ahead_bytes > MAX_QUEUED_BYTES
-        if (is_ahead or self._count >= MAX_QUEUED or self._cutter.is_waiting) and self._transport is not None:
-            self._paused_for |= _AHEAD
+        if is_ahead or self._count >= MAX_QUEUED or self._cutter.is_waiting:
+            self._pause(_AHEAD)
+
+    def _pause(self, reason: int) -> None:
+        self._paused_for |= reason
+        if self._transport is not None:
             self._transport.pause_reading()
+            self._on_pause()
 
     def _resume(self) -> None:
         if self._transport is not None and not self._paused_for:

@@ -10,6 +10,7 @@ import pytest
 
 from gateway.http import fence as fence_module
 from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, Fence
+from gateway.http.receiving import MAX_QUEUED
 from tests.support.config import CONTROL_TOKEN
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import head, parse_replies, read_reply, signed_call, until
@@ -233,3 +234,28 @@ async def test_a_change_of_the_control_plane_is_not_begun_after_a_standstill(gat
     assert_not_begun(parse_replies(await reader.read()))
     writer.close()
     assert (await gateway.manage("GET", "/v1/orgs/acme/apps/late")).status == 404
+
+
+async def test_a_write_that_waited_behind_a_paused_pipeline_is_not_begun_late(gateway):
+    """The bytes of a paused connection wait in the kernel, and are older than the moment they are taken."""
+    gateway.faults.gate.clear()
+    with connected(gateway) as client:
+        client.sendall(call(gateway, "get") * (MAX_QUEUED + 1))
+        await until(lambda: gateway.faults.count("charge"))
+        client.sendall(call(gateway, "put", 1))
+        client.shutdown(socket.SHUT_WR)
+        be_late(gateway, LATEST_SECONDS)
+        gateway.faults.gate.set()
+        assert [reply.status for reply in await replies_of(client)] == [200] * (MAX_QUEUED + 1) + [503]
+    assert await value_of(gateway) is None
+
+
+async def test_a_write_long_after_a_paused_pipeline_is_begun(gateway):
+    with connected(gateway) as client:
+        client.sendall(call(gateway, "get") * (2 * MAX_QUEUED))
+        received = b""
+        while len(parse_replies(received)) < 2 * MAX_QUEUED:
+            received += await received_by(client)
+        be_late(gateway, LATEST_SECONDS)
+        client.sendall(signed_call(gateway, "put", b'{"key":"k","value":1}'))
+        assert [reply.status for reply in await replies_of(client)] == [200]

@@ -113,7 +113,7 @@ class _Client:
 
 async def _answer(raw: bytes, handler: Handler) -> Answer | None:
     loop: AbstractEventLoop = get_running_loop()
-    receiver = Receiver(loop, lambda: None)
+    receiver = Receiver(loop, lambda: None, lambda: None)
     receiver.feed(raw)
     message = receiver.queue[0] if receiver.queue else None
     if message is None or not message[1].is_eof():
