@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from time import perf_counter
-from typing import cast
 
 from gateway.config.settings import EdgeSettings
 from gateway.dataplane.access_log import AccessLog
@@ -29,6 +28,8 @@ from gateway.observability.metrics import OTHER_OPERATION, ServiceMetrics
 
 log = logging.getLogger("kvs.access")
 
+_FULL = "this replica serves its maximum of concurrent requests; repeat the request"
+
 ROUTES = {f"/v1/{operation}".encode(): operation for operation in Operation}
 
 
@@ -42,7 +43,7 @@ class CallsInFlight(set[asyncio.Task[None]]):
         self._on_idle = on_idle
 
     def discard(self, task: object) -> None:
-        super().discard(cast("asyncio.Task[None]", task))
+        set.discard(self, task)
         if self._on_idle is not None and not self:
             self._on_idle()
 
@@ -64,6 +65,7 @@ class DataHandler:
         self._metrics = metrics
         self._settings = settings
         self._body_bytes = body_bytes
+        self._max_in_flight = settings.max_in_flight
         self._access_log = access_log
         self._in_flight = in_flight
         self._reading = 0
@@ -106,7 +108,8 @@ class DataHandler:
 
     def _route(self, request: Request, operation: Operation | None) -> Operation:
         """Returns the operation of a route, or raises the refusal of stage 1 or 2."""
-        self._refuse_overload()
+        if len(self._in_flight) - self._reading > self._max_in_flight:
+            raise Overloaded(_FULL)
         if operation is None:
             raise NotFound(explain_path(request.path))
         if request.method != "POST":
@@ -124,9 +127,6 @@ class DataHandler:
             body = await read_body(request, self._body_bytes, self._settings.body_seconds, self.bodies)
         finally:
             self._reading -= 1
-        self._refuse_overload()
+        if len(self._in_flight) - self._reading > self._max_in_flight:
+            raise Overloaded(_FULL)
         return body
-
-    def _refuse_overload(self) -> None:
-        if len(self._in_flight) - self._reading > self._settings.max_in_flight:
-            raise Overloaded("this replica serves its maximum of concurrent requests; repeat the request")

@@ -155,13 +155,13 @@ class Executor:
         keyspace = metered.grant.keyspace
         try:
             match operation:
-                case Get():
-                    return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Put():
                     if not metered.call.attempt.may_write():
                         raise Overloaded(NOT_BEGUN)
                     await self._entries.put(keyspace, operation.key, self._entry(operation))
                     return Stored()
+                case Get():
+                    return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Delete():
                     if not metered.call.attempt.may_write():
                         raise Overloaded(NOT_BEGUN)

@@ -74,6 +74,8 @@ async def _read_pieces(stream: StreamReader, max_bytes: int) -> bytes:
         size += len(piece)
         if size > max_bytes:
             raise BodyTooLarge(f"more than {max_bytes} bytes", max_bytes)
+        if stream.at_eof():
+            break
     broken = stream.exception()
     if broken is not None:  # the end of a chunk woke the reader, before the error did
         raise broken

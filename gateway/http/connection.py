@@ -177,7 +177,8 @@ class Connection(asyncio.Protocol):
             else:
                 wake(self._waiter)
         elif self.state is state.RECEIVING:
-            if cast(Request, self._request).body.is_eof():
+            request = self._request
+            if request is not None and request.body.is_eof():
                 self._on(state.BODY_ENDED)
         elif self.state is state.KEPT and data:
             self._on(state.PIECE)

@@ -24,6 +24,7 @@ _EMPTY_LINE = b"\r\n\r\n"
 _TEXT_AND_EMPTY_LINE = re.compile(rb"[^\r\n]\r\n\r\n")
 _CR = 13
 _HTTP_1_1 = b" HTTP/1.1\r\n"
+_VERSION_BYTES = len(_HTTP_1_1)
 _VERSIONS = {HttpVersion10: b" HTTP/1.0\r\n", HttpVersion11: _HTTP_1_1}
 
 
@@ -87,7 +88,7 @@ class Cutter:
                 data[-1] > _CR  # else it may be one that the parser skips
                 and body is not EMPTY_PAYLOAD
                 and not (head.should_close or head.upgrade or TRANSFER_ENCODING in head.headers)
-                and data.startswith(_HTTP_1_1, len(head.method) + len(head.path) + 1)
+                and data[(at := len(head.method) + len(head.path) + 1) : at + _VERSION_BYTES] == _HTTP_1_1
             ):
                 try:  # does the parser hold a message, or a part of a head?
                     if not self._parser.feed_data(b"")[0] and self._parser.feed_eof() is None:
@@ -96,7 +97,10 @@ class Cutter:
                     pass
             self._parser = self._new_parser()
         elif self._phase is _LENGTH and len(data) <= self._left:
-            return self._feed(data)
+            self._parser.feed_data(data)
+            self._left -= len(data)
+            self._end_body()
+            return []
         return self._cut(data, room)
 
     def _cut(self, data: bytes, room: int) -> list[Message]:
@@ -142,11 +146,7 @@ class Cutter:
         messages: list[Message] = self._parser.feed_data(piece)[0]
         if self._phase is _LENGTH or self._phase is _CHUNKS:
             self._left -= len(piece)
-            is_whole = self.body.is_eof()
-            if self._phase is _LENGTH and is_whole is not (self._left == 0):
-                raise BadFraming
-            if is_whole:
-                self._complete()
+            self._end_body()
         elif messages:
             line, self._line = self._line + piece, b""
             self._begin(messages[0], line)
@@ -157,6 +157,14 @@ class Cutter:
             if b"\r\n" not in self._line:
                 self._line += piece
         return messages
+
+    def _end_body(self) -> None:
+        """Goes on behind the body if it is whole. Raises BadFraming if the parser counts otherwise."""
+        is_whole = self.body.is_eof()
+        if self._phase is _LENGTH and is_whole is not (self._left == 0):
+            raise BadFraming
+        if is_whole:
+            self._complete()
 
     def _feed_chunks(self, data: bytes, at: int) -> int:
         """Feeds chunks up to their end, which may contain many empty lines; returns the offset after it."""
@@ -173,30 +181,29 @@ class Cutter:
 
     def _begin(self, message: Message, start: bytes) -> None:
         """Takes a message whose head has ended; `start` begins with its request line. Raises BadFraming."""
-        head, self.body = message
+        head, body = message
+        self.body = body
+        method, path, upgrades, is_chunked = head.method, head.path, head.upgrade, head.chunked
         version = _HTTP_1_1 if head.version is HttpVersion11 else _VERSIONS.get(head.version)
-        if version is None or head.path is None:
+        if version is None or path is None:
             raise BadFraming
-        if not start.startswith(
-            version, len(head.method) + len(head.path) + 1
-        ):  # the parser takes more spaces
+        at = len(method) + len(path) + 1
+        if start[at : at + _VERSION_BYTES] != version:  # the parser takes more spaces
             raise BadFraming
-        self.is_last = (
-            head.should_close or version is not _HTTP_1_1 or (head.upgrade and head.method == "CONNECT")
-        )
-        self._upgrades = head.upgrade
+        self.is_last = head.should_close or version is not _HTTP_1_1 or (upgrades and method == "CONNECT")
+        self._upgrades = upgrades
         if TRANSFER_ENCODING in head.headers:
             coding = head.headers[TRANSFER_ENCODING]  # the parser ignores it with an Upgrade, or if empty
-            if version is not _HTTP_1_1 or not head.chunked or coding.lower() != "chunked":
+            if version is not _HTTP_1_1 or not is_chunked or coding.lower() != "chunked":
                 raise BadFraming
-        if head.chunked:
+        if is_chunked:
             self._phase = _CHUNKS
         else:
             self._phase = _LENGTH
-            self._left = int(head.headers.get(CONTENT_LENGTH) or 0) - self.body.total_bytes
-            if self._left and self.body is EMPTY_PAYLOAD:  # the parser takes the largest length for no body
+            self._left = int(head.headers.get(CONTENT_LENGTH) or 0) - body.total_bytes
+            if self._left and body is EMPTY_PAYLOAD:  # the parser takes the largest length for no body
                 self.is_last = True
-        if self.body.is_eof():
+        if body.is_eof():
             self._complete()
 
     def _complete(self) -> None:

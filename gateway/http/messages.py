@@ -50,7 +50,6 @@ class Request:
         "body",
         "headers",
         "id",
-        "invite",
         "keep_alive",
         "method",
         "peer",
@@ -71,17 +70,20 @@ class Request:
         self.headers = Headers(head.raw_headers)
         self.id = _request_id_of(self.headers)
         self.version = head.version
-        self.keep_alive = head.version == HttpVersion11 and not head.should_close
+        self.keep_alive = self.version is HttpVersion11 and not head.should_close
         self.body = body
         self.peer = client.peer
-        self.invite = client.invite
         self.task = task
-        self.attempt: Attempt = client
+        self.attempt = client
 
     @property
     def path(self) -> bytes:
         """Target without its query."""
         return self.target.partition(b"?")[0]
+
+    def invite(self) -> None:
+        """Asks the client for the body."""
+        self.attempt.invite()
 
     @property
     def awaits_invitation(self) -> bool:

@@ -106,9 +106,10 @@ class Receiver:
         if self._count:
             self._read_ahead_bytes += len(data)
         if not messages:
-            if data and not cutter.is_over:
+            if data:
                 self._bound_framing(len(data))
-            self._pause_if_full()
+            if self._count > 1 or cutter.rest:
+                self._pause_if_full()
             return False
         if cutter.is_last:
             self.input = max(self.input, LAST)
@@ -191,9 +192,11 @@ class Receiver:
             body.feed_eof()
 
     def _bound_framing(self, size: int) -> None:
-        if self._cutter.body.total_bytes != self._body_bytes:
-            self._body_bytes = self._cutter.body.total_bytes
-            self._framing_bytes = 0
+        body_bytes = self._cutter.body.total_bytes
+        if body_bytes != self._body_bytes:
+            self._body_bytes, self._framing_bytes = body_bytes, 0
+            return
+        if self._cutter.is_over:
             return
         self._framing_bytes += size
         if self._framing_bytes > MAX_FRAMING_BYTES:
