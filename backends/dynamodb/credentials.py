@@ -22,7 +22,7 @@ REFRESH_SECONDS = 20.0
 """aiobotocore renews from 15 minutes before the expiry: time for many attempts, even if some fail."""
 
 COOLDOWN_SECONDS = 1.0
-"""Shortest time between two refreshes, and the exact time after a failed one."""
+"""Minimum pause between two refreshes, and the exact pause after a failed one."""
 
 TIMEOUT_SECONDS = 15.0
 """Deadline of a refresh. Instance metadata takes seconds; for other sources SDKs wait minutes."""

@@ -1,12 +1,12 @@
 """Bounds of connections that wait for their clients: the limiter bounds their number, a deadline their time.
 
 A connection can be evicted while it waits for its client. When the listener is full, a new one takes
-the place (D150) of the connection that has waited longest in the largest group. So a flood of silent
-connections evicts its own, and so do bodies that do not come, clients that do not read, and connections that
-are kept without a use. A connection whose request is being served is never evicted.
+the place (D150) of the connection that has waited longest in the largest group. So a flood evicts only its
+own kind: silent connections, bodies that do not arrive, clients that do not read, or idle connections. A
+connection whose request is being served is never evicted.
 
-The group follows from the state of the connection. One that ends stays in the group where it waited, so that
-no client gains a longer stay by being refused. Nothing is searched: each group is a dict in the order in
+The group follows from the state of the connection. A closing connection stays in its group, so that being
+refused does not prolong the stay of a client. Nothing is searched: each group is a dict in the order in
 which its connections began to wait.
 """
 
@@ -52,7 +52,7 @@ _Group = dict[Member, None]
 class ConnectionLimiter(Generic[Member]):
     """Admits `max_connections`, and `max_per_address` of one address; 0: no limit per address.
 
-    `connections` are all that are open, with those that are just being refused. `steps` is the table of
+    `connections` holds all open ones, including those being refused. `steps` is the table of
     transitions with the groups that an admitted connection leaves and joins: a request takes two steps, and
     a table computed once makes each of them one lookup.
     """
@@ -74,7 +74,7 @@ class ConnectionLimiter(Generic[Member]):
         self.evicted = 0
 
     def admit(self, connection: Member) -> bool:
-        """Admits a new connection, if need be by an eviction. Returns False if there is no room for it."""
+        """Admits a new connection, if necessary by evicting one. Returns False if there is no room for it."""
         if self._max_per_address:
             address = client_of(connection.peer)
             if self._by_address[address] >= self._max_per_address:
@@ -107,7 +107,7 @@ class ConnectionLimiter(Generic[Member]):
         """Returns the groups that a connection leaves and joins when its state changes."""
         groups = {
             NEW: self.new,
-            HEAD: self.kept,  # keeps the turn that it had: a byte now and then buys no longer stay
+            HEAD: self.kept,  # keeps its turn: a byte now and then does not prolong its stay
             KEPT: self.kept,
             RECEIVING: self.receiving,
             UNREAD: self.unread,
@@ -188,13 +188,13 @@ class Deadline:
 
 
 def with_refused(connections: int) -> int:
-    """Adds to a number of connections those beyond the limit that are just being refused."""
+    """Returns the limit with room for connections that are being refused."""
     return connections + max(connections // 8, FEWEST_REFUSED)
 
 
 @lru_cache(10_000)
 def client_of(peer: str) -> str:
-    """Returns the address that one client calls from; of IPv6, its network of 64 bits."""
+    """Returns the address that identifies a client; for IPv6, its /64 network."""
     try:
         address = ip_address(peer)
     except ValueError:

@@ -22,7 +22,7 @@ UNLIMITED = {"rate_limit": {"requests_per_minute": 1_000_000_000}}
 class Fleet:
     """One replica per set of changes of the base configuration, all ready; use as a context manager.
 
-    `gateways` always holds the client of the replica that is there now. `watch` looks whether they live.
+    `gateways` always holds the client of the replica that is there now. `watch` checks that they live.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ def writes_when_isolated(replication: Facts) -> bool | None:
 
 
 async def inspect(servers: Iterable[Server], *, can_be_isolated: bool) -> Warnings:
-    """Returns each warning with whether it holds for any server; omits those that no server reports on."""
+    """Maps each warning to whether it holds for any server; omits those that no server reports on."""
     warnings: Warnings = {}
     for server in servers:
         found = [(StoreWarning.EVICTION, may_evict(await _info(server, _MEMORY)))]

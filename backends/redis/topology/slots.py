@@ -140,8 +140,8 @@ class SlotMap:
         """Assigns each slot to the master that more than half of the views name.
 
         Without a majority, as for moments while slots move, a slot keeps its owner, and redirections correct
-        it. A slot that no view has a master for keeps its last known owner, which is the first to learn of
-        the new one.
+        it. A slot without a master in any view keeps its last known owner, which is the first to learn of the
+        new one.
         """
         self._adopted = views[0] if all(view == views[0] for view in views) else None
         shares = shares_of(views)

@@ -1,4 +1,4 @@
-"""Schemas of custom resources and of Compose files, by the projects that read them."""
+"""Schemas of custom resources and Compose files, from the projects that read them."""
 
 import json
 import sysconfig
@@ -15,7 +15,7 @@ FOLDER = Path(sysconfig.get_path("data")) / "schemas"
 
 
 def faults_of(resource: dict[str, Any]) -> list[str]:
-    """Returns objections of an API server to a custom resource, and unknown fields; without rules in CEL."""
+    """Returns what an API server would reject in a custom resource, and unknown fields; ignores CEL."""
     version = resource["apiVersion"].rpartition("/")[2]
     definition = yaml.safe_load(_text(f"{resource['kind']}.yaml"))
     versions = {each["name"]: each for each in definition["spec"]["versions"] if each["served"]}
@@ -27,7 +27,7 @@ def faults_of(resource: dict[str, Any]) -> list[str]:
 
 
 def defaults_added_to(resource: dict[str, Any]) -> list[str]:
-    """Fields that the API server would add inside lists, of which `kubectl apply` finds the whole changed."""
+    """Returns fields that the API server would add in lists: `kubectl apply` then sees the list changed."""
     definition = yaml.safe_load(_text(f"{resource['kind']}.yaml"))
     (version,) = (each for each in definition["spec"]["versions"] if each["storage"])
     return list(_added(resource, version["schema"]["openAPIV3Schema"], "", in_list=False))
