@@ -1,6 +1,6 @@
 """Connections of a stepped machine: its kernel receives while it is stopped, and keeps what was not taken.
 
-`has_unread`, `has_left` and `silent_seconds` answer what the gateway asks a kernel about a connection.
+`unread_bytes`, `has_left` and `silent_seconds` answer what the gateway asks a kernel about a connection.
 """
 
 import asyncio
@@ -47,8 +47,8 @@ class MachineEnd(asyncio.Transport):
         self._offer()
 
     @property
-    def has_unread(self) -> bool:
-        return any(item not in (FIN, RST) for item in self._kernel)
+    def unread_bytes(self) -> int:
+        return sum(len(item) for item in self._kernel if isinstance(item, bytes))
 
     @property
     def silent_seconds(self) -> float:

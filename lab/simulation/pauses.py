@@ -11,7 +11,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import BytesIO
 from unittest.mock import patch
@@ -136,15 +136,16 @@ class Pauses:
                 f"{who.acknowledged} was acknowledged, {late_seconds:.3f} s after its client gave up"
             )
 
-    def _kernels(self) -> ExitStack:
+    @contextmanager
+    def _kernels(self) -> Iterator[None]:
         """Lets the gateway ask the machines' kernels and clocks."""
-        opened = ExitStack()
-        for module, name, answer in (
-            (http_connection, "has_left", lambda end: end.has_left),
-            (http_connection, "has_unread", lambda end: end.has_unread),
-            (fence, "has_unread", lambda end: end.has_unread),
-            (fence, "_silent_seconds", lambda end: end.silent_seconds),
-            (redis_connection, "boot_seconds", lambda: self.world.now),
-        ):
-            opened.enter_context(patch.object(module, name, answer))
-        return opened
+        with ExitStack() as opened:
+            for module, name, answer in (
+                (http_connection, "has_left", lambda end: end.has_left),
+                (http_connection, "unread_bytes", lambda end: end.unread_bytes),
+                (fence, "unread_bytes", lambda end: end.unread_bytes),
+                (fence, "_silent_seconds", lambda end: end.silent_seconds),
+                (redis_connection, "boot_seconds", lambda: self.world.now),
+            ):
+                opened.enter_context(patch.object(module, name, answer))
+            yield
