@@ -120,9 +120,9 @@ class Site:
         )
 
     def last_scrape(self, place: Place) -> float:
-        """Unix time at which the last scrape with usage began."""
+        """Returns the Unix time at which the last scrape with usage began; 0 if none has shown any."""
         series = self.prometheus.query(f'kvs_usage_requests_total{{instance="{HOST}:{place.ops_port}"}}[5m]')
-        return max(each["values"][-1][0] for each in series)
+        return max((each["values"][-1][0] for each in series), default=0.0)
 
     async def close(self) -> None:
         await self._opened.aclose()
