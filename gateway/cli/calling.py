@@ -8,6 +8,7 @@ from enum import IntEnum
 from urllib.parse import urlsplit
 
 from gateway.directory.errors import ChangeUnknown
+from gateway.domain.rules import is_text
 
 
 class Exit(IntEnum):
@@ -60,17 +61,9 @@ def _escaped(character: str) -> str:
 def check_text(arguments: argparse.Namespace) -> None:
     """Checks that all arguments are text, which a request can carry. Raises CommandFailed."""
     for name, value in vars(arguments).items():
-        if isinstance(value, str) and not value.isascii() and not _is_text(value):
+        if isinstance(value, str) and not is_text(value):
             detail = f"--{name}: {value!a} is not valid UTF-8"
             raise CommandFailed(Exit.INVALID, "usage", detail)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def unreachable(error: OSError, url: str, server: str) -> CommandFailed:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from gateway.config.problems import Problems, is_name
+from gateway.domain.rules import is_text
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _FILE = "file:"
@@ -82,7 +83,7 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
     def value_of(variable: re.Match[str]) -> str:
         name, default = variable.groups()
         value = outside.environ.get(name)
-        if value and not _is_text(value):
+        if value and not is_text(value):
             problems.add(path, f"the environment variable {name} is not UTF-8")
             return ""
         if value:
@@ -104,15 +105,6 @@ def _resolve(text: str, path: str, outside: Outside, problems: Problems) -> str:
 def _stand_in(name: str) -> str:
     """Returns a placeholder that passes as any secret, different for each file because tokens must differ."""
     return sha256(name.encode()).hexdigest()
-
-
-def _is_text(value: str) -> bool:
-    """Returns whether a value is UTF-8; Python reads other bytes of the environment as surrogates."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _read(file: Path, path: str, read: Read, problems: Problems) -> str:

@@ -160,3 +160,12 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
     default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
     """TTL of entries that are put without one; None means that they do not expire."""
+
+
+def is_text(value: str) -> bool:
+    """Returns whether a value is UTF-8; Python reads other bytes of its surroundings as surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -79,6 +79,14 @@ def assert_nothing_is_wrong(
     return happened, statuses
 
 
+def assert_served_and_refused(seeds: Sequence[int], summaries: Sequence[Summary]) -> None:
+    """Asserts that nothing is wrong and, of more than one seed, that calls were served and refused."""
+    for wrong, happened, statuses in summaries:
+        note_statuses(statuses, faults=happened, tried=0)
+        assert wrong == []
+        assert len(seeds) == 1 or min(statuses[200], statuses[503]) > 0
+
+
 def in_processes(work: Callable[[Sequence[int]], Summary], seeds: Sequence[int]) -> list[Summary]:
     """Distributes seeds over all cores."""
     parts = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]

@@ -2,16 +2,12 @@
 
 import json
 import re
-from argparse import ArgumentParser, _SubParsersAction
-from collections.abc import Iterator
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.cli.arguments import parse_arguments
-from gateway.cli.parsers import Parser
+from tests.cli.parsing import commands_of, whole_parser
 from tests.cli.scripted import COMMANDS, as_json, http, run
 
 LOCAL = {"serve", "check", "dev", "version"}
@@ -84,17 +80,7 @@ def test_expected_answer_succeeds(command):
     assert run(command, lambda: [as_json(COMMANDS[command])]).code == 0
 
 
-def _words(parser: ArgumentParser, *words: str) -> Iterator[str]:
-    groups = [action for action in parser._actions if isinstance(action, _SubParsersAction)]
-    if not groups:
-        yield " ".join(words)
-    for group in groups:
-        for word, below in group.choices.items():
-            yield from _words(below, *words, word)
-
-
 def test_every_command_that_calls_a_server_is_covered():
-    with mock.patch.object(Parser, "parse_args", lambda parser, _: parser):
-        commands = {*_words(parse_arguments([], {}))}
+    commands = {*commands_of(whole_parser())}
     covered = {" ".join(word for word in command[:2] if not word.startswith("-")) for command in COMMANDS}
     assert commands - LOCAL == covered

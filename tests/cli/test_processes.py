@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gateway import __version__
-from gateway.cli.arguments import parse_arguments
 from gateway.cli.main import main
 from gateway.cli.parsers import Parser
+from tests.cli.parsing import commands_of, whole_parser
 from tests.support.config import BASE, merged
 from tests.support.process import GatewayProcess
 from tests.support.stopwatch import PATIENCE_SECONDS
@@ -142,26 +142,13 @@ def test_help_of_a_command_lists_its_options(capsys):
     assert "--minute-limit" in _help(capsys, "tables", "create")
 
 
-def _commands(parser: ArgumentParser, *words: str) -> Iterator[str]:
-    groups = [action for action in parser._actions if isinstance(action, _SubParsersAction)]
-    if not groups:
-        yield " ".join(words)
-    for group in groups:
-        for word, below in group.choices.items():
-            yield from _commands(below, *words, word)
-
-
 @pytest.fixture
-def parser(monkeypatch) -> Parser:
-    parsers = []
-    with monkeypatch.context() as patch:
-        patch.setattr(Parser, "parse_args", lambda parser, _: parsers.append(parser))
-        parse_arguments([], {})
-    return parsers[0]
+def parser() -> Parser:
+    return whole_parser()
 
 
 def test_help_lists_every_command_with_one_line(parser, capsys):
-    commands = [*_commands(parser)]
+    commands = [*commands_of(parser)]
     assert {"serve", "orgs list", "apps register", "tables set", "credentials issue"} <= {*commands}
     lines = _help(capsys).splitlines()
     for command in commands:
