@@ -56,9 +56,9 @@ class Traffic:
 
     @property
     def outage_seconds(self) -> float:
-        """From the first call that failed to the last."""
+        """From the first call that failed to the last, without what this process was held up meanwhile."""
         faults = self.faults
-        return faults[-1].ended - faults[0].began if faults else 0.0
+        return faults[-1].ended - faults[0].began - self.held_up.total if faults else 0.0
 
     @property
     def usual_refusal_seconds(self) -> float:
