@@ -79,7 +79,7 @@ class Client:
         """Returns the first good reply, or the last failure.
 
         Attempts are separated by exponential backoff with full jitter, so that calls throttled together do
-        not return together. Each attempt has its own deadline: a reply that has taken 500 ms is most likely
+        not retry together. Each attempt has its own deadline: a reply that has taken 500 ms is most likely
         lost, while another attempt may reach a healthy host.
         """
         loop = asyncio.get_running_loop()
@@ -96,7 +96,7 @@ class Client:
             longest_pause = min(2 * longest_pause, LONGEST_PAUSE_SECONDS)
 
     async def _attempt(self, action: Action, body: bytes, due: float) -> bytes | Failure:
-        """Makes one attempt. Raises ConditionFailed. One that would begin after `due` sends nothing."""
+        """Makes one attempt; sends nothing once `due` has passed. Raises ConditionFailed."""
         credentials = await self._credentials.current(due)
         try:
             async with asyncio.timeout_at(due):

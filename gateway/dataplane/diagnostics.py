@@ -103,7 +103,7 @@ def explain_json(body: bytes) -> str:
 
 
 def _unreadable(body: bytes, position: int) -> str | None:
-    """Names the first token that is not JSON, if it is one of another common language."""
+    """Names the first token that is not JSON, if it comes from another common language."""
     if body[position : position + 1] == b"'":
         return "a single quote"
     word = _NOT_OF_JSON.match(body, position)

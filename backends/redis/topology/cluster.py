@@ -17,7 +17,7 @@ GAP_SECONDS = 0.25
 
 _GAP_PAUSE_SECONDS = 0.01
 _GAP_IS_OVER_SECONDS = 1.0
-"""An error this long after the previous one begins another gap."""
+"""Consecutive errors at least this far apart belong to different gaps."""
 
 
 class ClusterOfMasters:
@@ -93,10 +93,10 @@ class ClusterOfMasters:
     async def _retry_in_gap(self, slot: int, command: bytes, due: float, error: NotServed) -> Reply:
         """Retries while the slot may be between two masters.
 
-        In a planned failover a node may learn that the old master was demoted before it learns of the new
-        one; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is bounded
-        for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS` wait, and
-        all later ones fail immediately (D124).
+        In a planned failover a node may learn of the old master's demotion before it learns of the new
+        master; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is
+        bounded for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS`
+        wait, and all later ones fail immediately (D124).
         """
         ends = min(due, self._end_of_gap())
         while self._loop.time() + _GAP_PAUSE_SECONDS < ends:

@@ -33,10 +33,10 @@ class SlotMap:
     """A cache of the cluster's slot map, with a `Server` for each node in it.
 
     The cache may be stale. Mostly that is harmless: a node that does not own a slot says so and does nothing,
-    and the call that notices it corrects the slot (`assign`) or requests another read (`refresh`). It is not
-    harmless where a master was replaced while it was cut off: it does not know, and keeps serving. So the map
-    is read periodically from several masters, and the majority decides (D138). While no master answers, the
-    map is read from any node that is known or configured.
+    and the call then corrects the slot (`assign`) or requests another read (`refresh`). Harm comes from a
+    master that was replaced while it was cut off: it does not know, and keeps serving. So the map is read
+    periodically from several masters, and the majority decides (D138). While no master answers, the map is
+    read from any node that is known or configured.
     """
 
     def __init__(
@@ -139,9 +139,9 @@ class SlotMap:
     def _adopt(self, views: list[View]) -> None:
         """Assigns each slot to the master that more than half of the views name.
 
-        Without a majority, as for moments while slots move, a slot keeps its owner, and redirections correct
-        it. A slot without a master in any view keeps its last known owner, which is the first to learn of the
-        new one.
+        Without a majority, as happens briefly while slots move, a slot keeps its owner, and redirections
+        correct it. A slot without a master in any view keeps its last known owner, which is the first to
+        learn of the new one.
         """
         self._adopted = views[0] if all(view == views[0] for view in views) else None
         shares = shares_of(views)
@@ -152,7 +152,7 @@ class SlotMap:
                     self._owners[slot] = master
         owners = [owner for share in shares for owner in self._owners[share.first : share.last + 1]]
         self._masters = [owner for owner in dict.fromkeys(owners) if owner is not None]
-        in_use = set(self._owners)  # of all slots, so also the last known owner of one without a master
+        in_use = set(self._owners)  # also the last known owners of slots without a master
         for address in [each for each, server in self._servers.items() if server not in in_use]:
             retiring = asyncio.create_task(_retire(self._servers.pop(address)))
             self._retiring.add(retiring)
