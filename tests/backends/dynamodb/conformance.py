@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from backends import DynamoSettings, open_backend
+from backends import DynamoSettings, open_backend, sockets
 from backends.clock import Clock, SystemClock
 from backends.dynamodb import backend as dynamodb_backend
 from backends.dynamodb import client
@@ -29,6 +29,7 @@ def suited_to_engines() -> Iterator[None]:
             patch.setenv(name, value)
         patch.setattr(client, "ATTEMPT_SECONDS", 20.0)
         patch.setattr(client, "CALL_SECONDS", 30.0)
+        patch.setattr(sockets, "UNACKNOWLEDGED_SECONDS", 30.0)  # a full backlog delays handshakes
         yield
 
 
