@@ -5,6 +5,7 @@ BackendError
     BackendMisconfigured    no such table, access denied: an operator must act
     StoreFull               a bounded store has no room; nothing was written or evicted
     CorruptEntry            the data read were not written by this gateway
+    ChargeFailed            the store of counters failed, and no operation was begun
 
 Messages name the store and the condition, never a key, a value or a credential.
 """
@@ -39,6 +40,10 @@ class StoreFull(BackendError):
 
 class CorruptEntry(BackendError):
     """A stored entry or record that this gateway cannot have written."""
+
+
+class ChargeFailed(BackendError):
+    """A charge failed in a store of its own; no operation was begun. The cause is the store's error."""
 
 
 def as_backend_error(error: Exception) -> BackendError:

@@ -20,6 +20,8 @@ from backends.interface import (
     StoreWarning,
 )
 from backends.memory.entries import MemoryEntryStore
+from backends.memory.tables import MemoryTables
+from backends.tables import Budget, Charges, Refused
 
 
 class MemorySettings(AdapterSettings, frozen=True, kw_only=True, tag="memory"):
@@ -40,6 +42,8 @@ class MemoryBackend:
         self.entries = MemoryEntryStore(max_bytes=settings.max_bytes, now_ms=clock.wall_ms)
         self.counters = MemoryWindowCounter(now_ms=clock.monotonic_ms)
         self.records = MemoryRecordStore()
+        self.tables = MemoryTables(self.counters.charge_all, max_bytes=settings.max_bytes)
+        self.charged = self.tables
 
     async def ping(self) -> None:
         """Always succeeds."""
@@ -69,15 +73,27 @@ class MemoryWindowCounter:
         self._closing: list[tuple[int, str]] = []
 
     async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
-        now_ms = self._now_ms()
-        window = self._windows.get(bucket)
-        if window is None or window.closes_at_ms <= now_ms:
-            window = self._open(bucket, now_ms, window_ms)
-        closes_in_ms = window.closes_at_ms - now_ms
-        if window.charges >= limit:
-            return Charge(admitted=False, closes_in_ms=closes_in_ms)
-        window.charges += 1
-        return Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=limit - window.charges)
+        charged = self.charge_all(Charges((Budget(bucket, limit),), window_ms))
+        return charged.charge if isinstance(charged, Refused) else charged[0]
+
+    def charge_all(self, charges: Charges) -> Refused | tuple[Charge, ...]:
+        """Charges every budget, or none."""
+        now_ms, amount = self._now_ms(), charges.amount
+        windows = []
+        for budget in charges.budgets:
+            window = self._windows.get(budget.bucket)
+            if window is None or window.closes_at_ms <= now_ms:
+                window = self._open(budget.bucket, now_ms, charges.window_ms)
+            if window.charges + amount > budget.limit:
+                remaining = max(budget.limit - window.charges, 0)
+                return Refused(budget, Charge(False, window.closes_at_ms - now_ms, remaining))
+            windows.append(window)
+        for window in windows:
+            window.charges += amount
+        return tuple(
+            Charge(True, window.closes_at_ms - now_ms, budget.limit - window.charges)
+            for budget, window in zip(charges.budgets, windows, strict=True)
+        )
 
     def _open(self, bucket: str, now_ms: int, window_ms: int) -> _Window:
         while self._closing and self._closing[0][0] <= now_ms:

@@ -9,6 +9,7 @@ from tests.backends.conformance_counters import WindowCounterConformance
 from tests.backends.conformance_entries import EntryStoreConformance
 from tests.backends.conformance_feed import FeedConformance, SharedFeedConformance
 from tests.backends.conformance_records import RecordStoreConformance
+from tests.backends.conformance_tables import TableConformance
 
 __all__ = [
     "EntryStoreConformance",
@@ -25,6 +26,7 @@ class StoreConformance(
     WindowCounterConformance,
     RecordStoreConformance,
     FeedConformance,
+    TableConformance,
 ):
     """The rules for every store."""
 
