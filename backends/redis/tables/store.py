@@ -114,3 +114,50 @@ class RedisTables:
         if not isinstance(count, int):
             raise BackendUnavailable(NOT_REDIS)
         return TableCount(count, int(size) if isinstance(size, bytes) else 0, now_ms, is_exact=True)
+
+    async def drop(self, table: Table) -> None:
+        """Removes a table: its entries at once, its expiries in steps."""
+        home = self._home(table.home)
+        name = table.keyspace.encode()
+        entries, index, expiries, sizes = home.keys_of(name)
+        await _DROP.call(self._topology, entries, index, sizes, name)
+        cursor = b"0"
+        while (cursor := await self._drop_expiries(expiries, name, cursor)) != b"0":
+            pass
+
+    async def _drop_expiries(self, expiries: bytes, table: bytes, cursor: bytes) -> bytes:
+        reply = await self._topology.call(expiries, pack("ZSCAN", expiries, cursor, "COUNT", SWEPT_AT_ONCE))
+        match reply:
+            case [bytes(following), [*pairs]]:
+                mine = [each for each in pairs[::2] if isinstance(each, bytes) and each.startswith(table + b"\0")]
+                if mine:
+                    await self._topology.call(expiries, pack("ZREM", expiries, *mine))
+                return following
+        raise BackendUnavailable(NOT_REDIS)
+
+    async def _all_results(
+        self,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        found: list[Any],
+        due: list[Any],
+        now_ms: int,
+    ) -> list[EntryResult]:
+        """Decodes results. A step that stopped at the storage limit continues once what expired is gone."""
+        results = [_result_of(*each) for each in zip(operations, found, strict=False)]
+        if due:
+            for owner in due:
+                await self._sweep(Table(table.home, owner.decode()), now_ms)
+        rest = operations[len(results) :]
+        return results + (await self._execute(table, rest, now_ms, is_final=True) if rest else [])
+
+    async def _execute(
+        self, table: Table, operations: Sequence[EntryOperation], now_ms: int, *, is_final: bool
+    ) -> list[EntryResult]:
+        reply = await self._run(
+            self._home(table.home), [], [], _NOTHING_CHARGED, table, operations, now_ms, is_final=is_final
+        )
+        match reply:
+            case [1, [], [*found], [*due]]:
+                return await self._all_results(table, operations, found, due, now_ms)
+        raise BackendUnavailable(NOT_REDIS)
