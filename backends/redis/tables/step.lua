@@ -197,7 +197,7 @@ local function integer_of(text)
     return math.abs(integer) <= 9007199254740991 and integer or nil
 end
 
-function operations.A(key, by, front, version_and_revision)
+function operations.A(key, by, front)
     local live, stored = look(key)
     local before = live and integer_of(string.sub(live, FRONT + 1)) or (not live and 0)
     local after = before and before + tonumber(by)
@@ -205,7 +205,7 @@ function operations.A(key, by, front, version_and_revision)
         return {'I'}
     end
     if live then
-        front = string.sub(version_and_revision, 1, 1) .. string.sub(live, 2, 9) .. string.sub(version_and_revision, 2)
+        front = string.sub(front, 1, 1) .. string.sub(live, 2, 9) .. string.sub(front, 10)
     end
     local new = front .. string.format('%.0f', after + 0)
     local reason = store(key, live, stored, new)
@@ -237,7 +237,7 @@ function operations.L(prefix, after, limit, has_values, page_bytes)
     return {'P', page, false}
 end
 
-local arguments_of = {G = 1, P = 3, D = 2, T = 3, A = 4, L = 5}
+local arguments_of = {G = 1, P = 3, D = 2, T = 3, A = 3, L = 5}
 
 sweep(4)
 local results = {}

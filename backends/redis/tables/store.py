@@ -1,16 +1,17 @@
 """Tables in Redis: one script and one round trip for a step."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha1
 from importlib.resources import files
 from struct import Struct as Layout
 from typing import Any
 
 from backends.errors import BackendUnavailable, CorruptEntry, StoreFull
 from backends.interface import Charge
-from backends.redis.topology.interface import Script, Topology
+from backends.redis.topology.interface import Topology
 from backends.redis.wire.commands import pack
-from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.replies import NOT_REDIS, MissingScript
 from backends.redis.wire.resp import Reply
 from backends.tables import (
     AddToEntry,
@@ -89,9 +90,7 @@ class RedisTables:
         self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
     ) -> Step:
         home = self._home(table.home)
-        windows = [home.window_of(each.bucket) for each in charges.budgets]
-        limits = [b"%d" % each.limit for each in charges.budgets]
-        reply = await self._run(home, windows, limits, charges, table, operations, now_ms)
+        reply = await self._run(home, charges, table, operations, now_ms)
         match reply:
             case [0, int(number), int(closes_in_ms), int(remaining)]:
                 budget = charges.budgets[number - 1]
@@ -120,7 +119,7 @@ class RedisTables:
         home = self._home(table.home)
         name = table.keyspace.encode()
         entries, index, expiries, sizes = home.keys_of(name)
-        await _DROP.call(self._topology, entries, index, sizes, name)
+        await _DROP.call(self._topology, [entries, index, expiries, sizes], [name])
         cursor = b"0"
         while (cursor := await self._drop_expiries(expiries, name, cursor)) != b"0":
             pass
@@ -129,7 +128,9 @@ class RedisTables:
         reply = await self._topology.call(expiries, pack("ZSCAN", expiries, cursor, "COUNT", SWEPT_AT_ONCE))
         match reply:
             case [bytes(following), [*pairs]]:
-                mine = [each for each in pairs[::2] if isinstance(each, bytes) and each.startswith(table + b"\0")]
+                mine = [
+                    each for each in pairs[::2] if isinstance(each, bytes) and each.startswith(table + b"\0")
+                ]
                 if mine:
                     await self._topology.call(expiries, pack("ZREM", expiries, *mine))
                 return following
@@ -154,10 +155,175 @@ class RedisTables:
     async def _execute(
         self, table: Table, operations: Sequence[EntryOperation], now_ms: int, *, is_final: bool
     ) -> list[EntryResult]:
-        reply = await self._run(
-            self._home(table.home), [], [], _NOTHING_CHARGED, table, operations, now_ms, is_final=is_final
-        )
+        home = self._home(table.home)
+        reply = await self._run(home, None, table, operations, now_ms, is_final=is_final)
         match reply:
             case [1, [], [*found], [*due]]:
                 return await self._all_results(table, operations, found, due, now_ms)
         raise BackendUnavailable(NOT_REDIS)
+
+    async def _run(
+        self,
+        home: Home,
+        charges: Charges | None,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        is_final: bool = False,
+    ) -> Reply:
+        """Runs the script. Without charges nobody is charged."""
+        name = table.keyspace.encode()
+        budgets = () if charges is None else charges.budgets
+        keys = [*(home.window_of(each.bucket) for each in budgets), *home.keys_of(name)]
+        arguments = [
+            b"%d" % (1 if charges is None else charges.amount),
+            b"%d" % (1 if charges is None else charges.window_ms),
+            b"%d" % now_ms,
+            b"-1" if table.max_bytes is None else b"%d" % table.max_bytes,
+            name,
+            b"1" if is_final else b"0",
+            *(b"%d" % each.limit for each in budgets),
+        ]
+        for operation in operations:
+            arguments += _arguments_of(operation)
+        return await _STEP.call(self._topology, keys, arguments)
+
+    async def _sweep(self, table: Table, now_ms: int) -> None:
+        """Removes all that has expired in a table, some entries at a time."""
+        home = self._home(table.home)
+        name = table.keyspace.encode()
+        keys = home.keys_of(name)
+        arguments = [name, b"%d" % now_ms, b"%d" % SWEPT_AT_ONCE]
+        while await _SWEEP.call(self._topology, list(keys), arguments) == SWEPT_AT_ONCE:
+            pass
+
+
+def _arguments_of(operation: EntryOperation) -> list[bytes]:
+    """Encodes an operation for the script: its letter, then its arguments."""
+    match operation:
+        case PutEntry(key, entry, condition):
+            new = _front(entry.expires_at_ms, entry.revision) + entry.value
+            return [b"P", key.encode(), _condition(condition), new]
+        case GetEntry(key):
+            return [b"G", key.encode()]
+        case DeleteEntry(key, condition):
+            return [b"D", key.encode(), _condition(condition)]
+        case TouchEntry(key, expires_at_ms, revision, condition):
+            return [b"T", key.encode(), _condition(condition), _front(expires_at_ms, revision)]
+        case AddToEntry(key, by, expires_at_ms, revision):
+            return [b"A", key.encode(), b"%d" % by, _front(expires_at_ms, revision)]
+        case ListEntries(prefix, after, limit, has_values, page_bytes):
+            numbers = [b"%d" % limit, b"%d" % has_values, b"%d" % page_bytes]
+            return [b"L", prefix.encode(), after.encode(), *numbers]
+
+
+def _front(expires_at_ms: int | None, revision: Revision) -> bytes:
+    return _FRONT.pack(_VERSION, expires_at_ms or _NEVER, revision.encode())
+
+
+def _condition(condition: Condition) -> bytes:
+    """Encodes a condition: empty for none, `*` or `-` for an entry or none, `=` and a revision."""
+    if condition.revision is not None:
+        return b"=" + condition.revision.encode()
+    if condition.exists is None:
+        return b""
+    return b"*" if condition.exists else b"-"
+
+
+def _entry_in(stored: bytes) -> StoredEntry:
+    if len(stored) < _FRONT.size or stored[0] != _VERSION:
+        raise CorruptEntry(_FOREIGN)
+    _, expires_at_ms, revision = _FRONT.unpack_from(stored)
+    return StoredEntry(stored[_FRONT.size :], expires_at_ms or None, Revision(revision.decode("latin-1")))
+
+
+def _result_of(operation: EntryOperation, result: Any) -> EntryResult:
+    """Decodes the result of an operation. Raises StoreFull at `maxmemory`."""
+    match result:
+        case [b"E", bytes(stored)]:
+            return _entry_in(stored)
+        case [b"N"]:
+            return NoEntry()
+        case [b"W"] if isinstance(operation, PutEntry):
+            return Written(operation.entry.revision)
+        case [b"W"] if isinstance(operation, TouchEntry):
+            return Written(operation.revision)
+        case [b"R"]:
+            return Removed()
+        case [b"U", bytes(revision)]:
+            return Unmet(Revision(revision.decode("latin-1")) if revision else None)
+        case [b"F"]:
+            return NoRoom()
+        case [b"I"]:
+            return NotInteger()
+        case [b"S", bytes(stored)]:
+            entry = _entry_in(stored)
+            return Sum(int(entry.value), entry.expires_at_ms, entry.revision)
+        case [b"P", [*pairs], last]:
+            entries = tuple(
+                (key.decode(), _entry_in(stored)) for key, stored in zip(pairs[::2], pairs[1::2], strict=True)
+            )
+            return Page(entries, last.decode() if isinstance(last, bytes) else None)
+        case [b"O"]:
+            raise StoreFull("has reached maxmemory")
+    raise BackendUnavailable(NOT_REDIS)
+
+
+def _charges_in(counted: list[Any]) -> tuple[Charge, ...]:
+    pairs = zip(counted[::2], counted[1::2], strict=True)
+    return tuple(Charge(True, max(closes_in_ms, 1), remaining) for closes_in_ms, remaining in pairs)
+
+
+class _Many:
+    """A script over several keys of one slot, and any number of arguments."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+    async def call(self, topology: Topology, keys: list[bytes], arguments: list[bytes]) -> Reply:
+        try:
+            return await topology.call(keys[-1], pack("EVALSHA", self._digest, len(keys), *keys, *arguments))
+        except MissingScript:
+            return await topology.call(keys[-1], pack("EVAL", self._text, len(keys), *keys, *arguments))
+
+
+_STEP = _Many(_TEXT)
+_SWEEP = _Many(
+    """
+local due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[2])
+local swept = 0
+for _, member in ipairs(due) do
+    local ends = string.find(member, '\\0', 1, true)
+    if string.sub(member, 1, ends - 1) == ARGV[1] then
+        local key = string.sub(member, ends + 1)
+        local stored = redis.call('HGET', KEYS[1], key)
+        redis.call('ZREM', KEYS[3], member)
+        redis.call('ZREM', KEYS[2], key)
+        if stored then
+            redis.call('HDEL', KEYS[1], key)
+            local bytes = 31 - #key - #stored
+            redis.call('HINCRBY', KEYS[4], ARGV[1], bytes)
+            redis.call('HINCRBY', KEYS[4], '', bytes)
+        end
+        swept = swept + 1
+        if swept == tonumber(ARGV[3]) then
+            return swept
+        end
+    end
+end
+return swept
+"""
+)
+_DROP = _Many(
+    """
+local bytes = tonumber(redis.call('HGET', KEYS[4], ARGV[1]) or 0)
+redis.call('UNLINK', KEYS[1], KEYS[2])
+redis.call('HDEL', KEYS[4], ARGV[1])
+if bytes ~= 0 and redis.call('HINCRBY', KEYS[4], '', -bytes) == 0 then
+    redis.call('HDEL', KEYS[4], '')
+end
+return bytes
+"""
+)
