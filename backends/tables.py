@@ -205,7 +205,7 @@ class Budget(Struct, frozen=True, cache_hash=True, gc=False):
 class Charges(Struct, frozen=True, gc=False):
     """What a step costs: `amount` of each budget, at least one budget, in order.
 
-    The first budget that does not admit the whole amount refuses the step, and a refused step charges nothing.
+    The first budget that does not admit the whole amount refuses the step. A refused step charges nothing.
     """
 
     budgets: tuple[Budget, *tuple[Budget, ...]]

@@ -19,9 +19,11 @@ from backends.dynamodb.records import DynamoRecordStore
 from backends.dynamodb.settings import DynamoSettings
 from backends.dynamodb.store_time import StoreTime
 from backends.dynamodb.table import prepare_table
+from backends.dynamodb.tables import DynamoTables
 from backends.dynamodb.transport import AiohttpTransport, Signer
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
 from backends.interface import AdapterSettings, StoreWarning
+from backends.sequential import SequentialSteps
 
 log = logging.getLogger("kvs.dynamodb")
 
@@ -53,6 +55,8 @@ class DynamoBackend:
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, time.now_ms)
         self.records = DynamoRecordStore(self._client, settings.table, time.best_ms, clock.monotonic_ms)
+        self.tables = DynamoTables(self._client, settings.table, strong_reads=settings.strong_reads)
+        self.charged = SequentialSteps(self.counters, self.tables)
         self._fault: BackendError | None = BackendUnavailable("the table is being checked")
         self._logged_reason = ""
         self._checked = asyncio.Event()

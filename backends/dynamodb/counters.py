@@ -1,6 +1,7 @@
 """Window counters in DynamoDB, by conditional updates (D140)."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
@@ -54,30 +55,41 @@ class DynamoWindowCounter:
         self._table = table
         self._now_ms = now_ms
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Charge:
         for _ in range(_MOST_RACES):
             now_ms = self._now_ms()
-            window = await self._count(bucket, limit, now_ms, window_ms)
+            window = await self._count(bucket, limit, now_ms, window_ms, amount)
             if isinstance(window, Charge):
                 return window
             if window is not None and _is_open(window, now_ms, window_ms):
-                if int(window.charges) >= limit:
+                if int(window.charges) + amount > limit:
                     return _charge(window, limit, now_ms, window_ms, admitted=False)
-            elif await self._open(bucket, window, now_ms + window_ms):
-                return Charge(admitted=True, closes_in_ms=window_ms, remaining=limit - 1)
+            elif amount > limit:
+                return Charge(admitted=False, closes_in_ms=window_ms, remaining=limit)
+            elif await self._open(bucket, window, now_ms + window_ms, amount):
+                return Charge(admitted=True, closes_in_ms=window_ms, remaining=limit - amount)
         raise BackendUnavailable("the window keeps changing")
 
-    async def _count(self, bucket: str, limit: int, now_ms: int, window_ms: int) -> Charge | _Window | None:
+    async def refund(self, bucket: str, amount: int) -> None:
+        """Takes back a charge, if its window still has it."""
+        values = {":amount": number(amount), ":now": number(self._now_ms())}
+        request = self._update(bucket, "SET n = n - :amount", "n >= :amount AND c > :now", values)
+        with suppress(ConditionFailed):
+            await self._client.call(Action.UPDATE, request)
+
+    async def _count(
+        self, bucket: str, limit: int, now_ms: int, window_ms: int, amount: int
+    ) -> Charge | _Window | None:
         """Charges an open window that has room; else returns the current window, or None if there is none."""
         request = self._update(
             bucket,
-            "SET n = n + :one",
-            "c > :now AND c <= :latest AND n < :limit",
+            "SET n = n + :amount",
+            "c > :now AND c <= :latest AND n <= :most",
             {
-                ":one": number(1),
+                ":amount": number(amount),
                 ":now": number(now_ms),
                 ":latest": number(now_ms + 2 * window_ms),
-                ":limit": number(limit),
+                ":most": number(limit - amount),
             },
         )
         try:
@@ -87,10 +99,10 @@ class DynamoWindowCounter:
         window = decode(output, UpdateItemOutput[_Window]).attributes
         return _charge(window, limit, now_ms, window_ms, admitted=True)
 
-    async def _open(self, bucket: str, closed: _Window | None, closes_at_ms: int) -> bool:
+    async def _open(self, bucket: str, closed: _Window | None, closes_at_ms: int, amount: int) -> bool:
         """Opens a window with its first charge; returns False if another replica was first."""
         values = {
-            ":one": number(1),
+            ":amount": number(amount),
             ":closes": number(closes_at_ms),
             ":t": collectable_from(closes_at_ms + _KEPT_MS),
         }
@@ -98,7 +110,7 @@ class DynamoWindowCounter:
         if closed is not None:
             condition = "c = :closed"
             values[":closed"] = number(int(closed.closes_at_ms))
-        request = self._update(bucket, "SET n = :one, c = :closes, t = :t", condition, values)
+        request = self._update(bucket, "SET n = :amount, c = :closes, t = :t", condition, values)
         try:
             await self._client.call(Action.UPDATE, request)
         except ConditionFailed:

@@ -86,12 +86,19 @@ class MemoryWindowCounter:
                 window = self._open(budget.bucket, now_ms, charges.window_ms)
             if window.charges + amount > budget.limit:
                 remaining = max(budget.limit - window.charges, 0)
-                return Refused(budget, Charge(False, window.closes_at_ms - now_ms, remaining))
+                return Refused(
+                    budget,
+                    Charge(admitted=False, closes_in_ms=window.closes_at_ms - now_ms, remaining=remaining),
+                )
             windows.append(window)
         for window in windows:
             window.charges += amount
         return tuple(
-            Charge(True, window.closes_at_ms - now_ms, budget.limit - window.charges)
+            Charge(
+                admitted=True,
+                closes_in_ms=window.closes_at_ms - now_ms,
+                remaining=budget.limit - window.charges,
+            )
             for budget, window in zip(charges.budgets, windows, strict=True)
         )
 

@@ -94,7 +94,9 @@ class RedisTables:
         match reply:
             case [0, int(number), int(closes_in_ms), int(remaining)]:
                 budget = charges.budgets[number - 1]
-                return Refused(budget, Charge(False, max(closes_in_ms, 1), remaining))
+                return Refused(
+                    budget, Charge(admitted=False, closes_in_ms=max(closes_in_ms, 1), remaining=remaining)
+                )
             case [1, [*counted], [*found], [*due]]:
                 results = await self._all_results(table, operations, found, due, now_ms)
                 return Done(_charges_in(counted), tuple(results))
@@ -272,7 +274,10 @@ def _result_of(operation: EntryOperation, result: Any) -> EntryResult:
 
 def _charges_in(counted: list[Any]) -> tuple[Charge, ...]:
     pairs = zip(counted[::2], counted[1::2], strict=True)
-    return tuple(Charge(True, max(closes_in_ms, 1), remaining) for closes_in_ms, remaining in pairs)
+    return tuple(
+        Charge(admitted=True, closes_in_ms=max(closes_in_ms, 1), remaining=remaining)
+        for closes_in_ms, remaining in pairs
+    )
 
 
 class _Many:
