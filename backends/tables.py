@@ -1,8 +1,8 @@
 """What a table holds: operations on its entries, their results, and the two ports that execute them.
 
 `ChargedStore` is the port of the request path: operations come with their charges, and both are one atomic
-step where counters and entries share a store. `EntryStore` serves whoever is not charged: operators,
-copies, reclaiming.
+step where counters and entries share a store. `TableStore` serves calls that are not charged: those of
+operators, copies, reclaiming.
 
 Duties of every implementation, beside those in `interface.py`:
 
@@ -261,5 +261,16 @@ class TableStore(Protocol):
         ...
 
     async def count(self, table: Table, now_ms: int) -> TableCount:
-        """Counts the live entries of a table."""
+        """Counts the live entries of a table, or returns the last count where counting reads all of them."""
+        ...
+
+    async def drop(self, table: Table) -> None:
+        """Removes all entries of a table that is no longer in use, in bounded steps. It may be repeated."""
+        ...
+
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
+        """Removes expired entries of all tables of one home, and counts live ones where no write does.
+
+        Called about once an hour, by one replica. It may be repeated, and run beside itself.
+        """
         ...

@@ -5,6 +5,7 @@ of version 0.2 have no r; theirs is a digest of value and expiry, and writes gua
 """
 
 import asyncio
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -114,7 +115,9 @@ class DynamoTables:
         entries = size = 0
         after: str | None = ""
         while after is not None:
-            page = await self._page(table, ListEntries("", after, 1000, True, 2**20), now_ms)
+            page = await self._page(
+                table, ListEntries("", after, 1000, has_values=True, page_bytes=2**20), now_ms
+            )
             entries += len(page.entries)
             size += sum(size_of(key, entry) for key, entry in page.entries)
             after = page.after
@@ -122,11 +125,14 @@ class DynamoTables:
 
     async def drop(self, table: Table) -> None:
         """Removes all entries of a table."""
-        page = await self._page(table, ListEntries("", "", 1000, False, 2**20), 0)
+        page = await self._page(table, ListEntries("", "", 1000, has_values=False, page_bytes=2**20), 0)
         for key, _ in page.entries:
             await self._client.call(Action.DELETE, self._at(table, key))
         if page.after is not None:
             await self.drop(table)
+
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
+        """DynamoDB removes expired items itself."""
 
     # ---- Single entries
 
@@ -163,7 +169,7 @@ class DynamoTables:
         unmet = await self._guarded(Action.UPDATE, request, table, touch.key, condition, now_ms)
         return unmet or Written(touch.revision)
 
-    async def _guarded(
+    async def _guarded(  # noqa: PLR0917
         self,
         action: Action,
         request: dict[str, Any],

@@ -1,5 +1,6 @@
 """Tables in memory: each step is one turn of the event loop, hence atomic."""
 
+from asyncio import sleep
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -32,12 +33,17 @@ EXPIRY_OVERHEAD_BYTES = 200
 COLLECTED_PER_STEP = 4
 """More than one, so collecting outruns filling; few, so no step is slow."""
 
+COLLECTED_AT_ONCE = 250
+"""Expired entries that are removed in one turn of the event loop."""
+
 ChargeAll = Callable[[Charges], Refused | tuple[Charge, ...]]
 """Charges all budgets, or none."""
 
 
 _Expiry = tuple[int, Keyspace, str]
 """When an entry expires, its table and its key."""
+
+_NO_TABLE = Keyspace("")
 
 
 class _Entries:
@@ -84,6 +90,12 @@ class MemoryTables:
         entries = self._tables.get(table.keyspace)
         for key in list(entries.by_key) if entries is not None else ():
             self._store(table, key, None)
+
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:  # noqa: ARG002 - all have one order
+        has_more = True
+        while has_more:
+            has_more = self._collect(now_ms, COLLECTED_AT_ONCE) == COLLECTED_AT_ONCE
+            await sleep(0)
 
     def _execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         self._collect(now_ms, COLLECTED_PER_STEP)
@@ -144,7 +156,7 @@ class MemoryTables:
 
     def _collect(self, now_ms: int, most: int) -> int:
         """Removes up to `most` expired entries, the oldest first; returns their number."""
-        due = list(islice(self._expiries.irange(maximum=(now_ms + 1,), inclusive=(True, False)), most))
+        due = list(islice(self._expiries.irange(maximum=(now_ms + 1, _NO_TABLE, "")), most))
         for _, keyspace, key in due:
             self._store(Table(self._tables[keyspace].home, keyspace), key, None)
         return len(due)

@@ -254,8 +254,24 @@ class TableConformance(Conformance):
         found = await hand.get("k")
         assert (found.value, found.expires_at_ms) == (b"-2", first.expires_at_ms)
 
-    @pytest.mark.parametrize("value", [b"1.0", b"1e2", b'"1"', b"null", b"true", b"[1]", b"01", b"+1", b"- 1", b"",
-                                       b"9007199254740992", b"-9007199254740992", b"1" * 5000])  # fmt: skip
+    @pytest.mark.parametrize(
+        "value",
+        [
+            b"1.0",
+            b"1e2",
+            b'"1"',
+            b"null",
+            b"true",
+            b"[1]",
+            b"01",
+            b"+1",
+            b"- 1",
+            b"",
+            b"9007199254740992",
+            b"-9007199254740992",
+            b"1" * 5000,
+        ],
+    )
     async def test_only_an_integer_in_range_can_be_added_to(self, hand, value):
         put = hand.put_of("k", value)
         await hand.do(put)
@@ -271,10 +287,17 @@ class TableConformance(Conformance):
         assert await hand.add("k", by) == NotInteger()
         assert await hand.get("k") == before
 
-    @pytest.mark.parametrize(("start", "by", "total"), [
-        (LARGEST_INTEGER - 1, 1, LARGEST_INTEGER), (-LARGEST_INTEGER, LARGEST_INTEGER, 0),
-        (LARGEST_INTEGER, -LARGEST_INTEGER, 0), (0, 0, 0), (-5, 5, 0), (4_503_599_627_370_497, 4_503_599_627_370_494, LARGEST_INTEGER),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("start", "by", "total"),
+        [
+            (LARGEST_INTEGER - 1, 1, LARGEST_INTEGER),
+            (-LARGEST_INTEGER, LARGEST_INTEGER, 0),
+            (LARGEST_INTEGER, -LARGEST_INTEGER, 0),
+            (0, 0, 0),
+            (-5, 5, 0),
+            (4_503_599_627_370_497, 4_503_599_627_370_494, LARGEST_INTEGER),
+        ],
+    )
     async def test_sums_are_exact_to_the_last_digit(self, hand, start, by, total):
         await hand.add("k", start)
         assert (await hand.add("k", by)).value == total

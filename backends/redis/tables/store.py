@@ -126,6 +126,10 @@ class RedisTables:
         while (cursor := await self._drop_expiries(expiries, name, cursor)) != b"0":
             pass
 
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
+        for table in tables:
+            await self._sweep(table, now_ms)
+
     async def _drop_expiries(self, expiries: bytes, table: bytes, cursor: bytes) -> bytes:
         reply = await self._topology.call(expiries, pack("ZSCAN", expiries, cursor, "COUNT", SWEPT_AT_ONCE))
         match reply:
@@ -245,20 +249,8 @@ def _result_of(operation: EntryOperation, result: Any) -> EntryResult:
     match result:
         case [b"E", bytes(stored)]:
             return _entry_in(stored)
-        case [b"N"]:
-            return NoEntry()
-        case [b"W"] if isinstance(operation, PutEntry):
-            return Written(operation.entry.revision)
-        case [b"W"] if isinstance(operation, TouchEntry):
-            return Written(operation.revision)
-        case [b"R"]:
-            return Removed()
         case [b"U", bytes(revision)]:
             return Unmet(Revision(revision.decode("latin-1")) if revision else None)
-        case [b"F"]:
-            return NoRoom()
-        case [b"I"]:
-            return NotInteger()
         case [b"S", bytes(stored)]:
             entry = _entry_in(stored)
             return Sum(int(entry.value), entry.expires_at_ms, entry.revision)
@@ -267,9 +259,18 @@ def _result_of(operation: EntryOperation, result: Any) -> EntryResult:
                 (key.decode(), _entry_in(stored)) for key, stored in zip(pairs[::2], pairs[1::2], strict=True)
             )
             return Page(entries, last.decode() if isinstance(last, bytes) else None)
+        case [b"W"] if isinstance(operation, PutEntry):
+            return Written(operation.entry.revision)
+        case [b"W"] if isinstance(operation, TouchEntry):
+            return Written(operation.revision)
         case [b"O"]:
             raise StoreFull("has reached maxmemory")
+        case [bytes(letter)] if letter in _PLAIN:
+            return _PLAIN[letter]
     raise BackendUnavailable(NOT_REDIS)
+
+
+_PLAIN: dict[bytes, EntryResult] = {b"N": NoEntry(), b"R": Removed(), b"F": NoRoom(), b"I": NotInteger()}
 
 
 def _charges_in(counted: list[Any]) -> tuple[Charge, ...]:
