@@ -52,6 +52,7 @@ class App(Struct, frozen=True):
     status: str
     requests_per_minute: int
     max_tables: int
+    max_bytes: int | None = None
 
     @property
     def position(self) -> str:
@@ -94,6 +95,7 @@ class IssuedTable(Struct, frozen=True):
             variable_prefix=_as(prefix, VariablePrefix),
             default_limit=0,
             default_max_tables=0,
+            default_max_bytes=None,
         )
         variables = sent.variables(self.table.name, self.token)
         is_expected = self.runtime == variables and is_well_formed(self.token.encode())

@@ -182,6 +182,7 @@ def _limits() -> Parser:
     for option, of in (
         ("--requests-per-minute", "requests per minute of the app"),
         ("--max-tables", "maximum number of tables"),
+        ("--max-bytes", "maximum size of all entries, in bytes of keys and values"),
     ):
         _add_limit(parser, option, f"{of}, or default to use the configured one", required=False)
     return parser

@@ -22,6 +22,7 @@ from gateway.domain.rules import DEFAULT_ENV
 
 _PER_PAGE = 1000
 _TABLES = "/services/kvs/tables"
+_APP_FIELDS = ("type", "requests_per_minute", "max_tables", "max_bytes")
 
 _Call = tuple[str, str, dict[str, Any] | None]
 """Method, path and fields of a request."""
@@ -112,7 +113,7 @@ def _register(client: ControlClient, arguments: argparse.Namespace) -> str:
     A PUT alone would reset fields that are not given. It is conditional: of two first registrations at the
     same moment one loses, and updates its own fields afterwards.
     """
-    path, named = _app_path(arguments), _named(arguments, "type", "requests_per_minute", "max_tables")
+    path, named = _app_path(arguments), _named(arguments, *_APP_FIELDS)
     try:
         return json_text(client.call(App, "PATCH", path, named).json)
     except CommandFailed as missing:
@@ -150,9 +151,9 @@ def _create_if_missing(client: ControlClient, arguments: argparse.Namespace) -> 
 def _app_call(arguments: argparse.Namespace) -> _Call:
     match arguments.action:
         case "set":
-            named = _named(arguments, "type", "requests_per_minute", "max_tables")
+            named = _named(arguments, *_APP_FIELDS)
             if not named:
-                detail = "give at least one of --type, --requests-per-minute and --max-tables"
+                detail = "give at least one of --type, --requests-per-minute, --max-tables and --max-bytes"
                 raise CommandFailed(Exit.INVALID, "usage", detail)
             return "PATCH", _app_path(arguments), named
         case "show":

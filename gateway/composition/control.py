@@ -119,6 +119,7 @@ def runtime_of(settings: Settings) -> Runtime:
         variable_prefix=settings.runtime.variable_prefix,
         default_limit=settings.rate_limit.requests_per_minute,
         default_max_tables=settings.directory.max_tables,
+        default_max_bytes=settings.limits.app_bytes,
     )
 
 

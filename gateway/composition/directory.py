@@ -62,6 +62,7 @@ def _app_record(app: DeclaredAppSettings) -> AppRecord:
         active=app.status == "active",
         requests_per_minute=app.requests_per_minute,
         max_tables=app.max_tables,
+        max_bytes=app.max_bytes,
         tables=tuple(_table_record(environment, table) for table in app.tables),
     )
 

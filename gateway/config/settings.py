@@ -24,6 +24,7 @@ from gateway.domain.rules import (
     ScopePattern,
     Secret,
     SessionSeconds,
+    StorageBytes,
     TableCount,
     TableName,
     VariablePrefix,
@@ -292,6 +293,7 @@ class DeclaredAppSettings(Section, frozen=True):
     status: Literal["active", "inactive"] = "active"
     requests_per_minute: CallsPerMinute | None = None
     max_tables: TableCount | None = None
+    max_bytes: StorageBytes | None = None
     tables: list[DeclaredTable] = field(default_factory=list)
 
 

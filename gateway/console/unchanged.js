@@ -2,7 +2,7 @@
 
 import { Refusal, ask } from "./api.js";
 
-const LABELS = { type: "Type", requests_per_minute: "Requests per minute", minute_limit: "Requests per minute", max_tables: "Maximum number of tables" };
+const LABELS = { type: "Type", requests_per_minute: "Requests per minute", minute_limit: "Requests per minute", max_tables: "Maximum number of tables", max_bytes: "Storage limit in bytes" };
 
 /**
  * A `send` function for a form that edits `fields` of the resource at `path`; `shown` is the resource when the form

@@ -15,7 +15,7 @@ from gateway.controlplane.runtime import Runtime
 from gateway.directory.apps.directory import Directory
 from gateway.directory.errors import TableNotFound
 from gateway.directory.records import AppChange, AppRecord, TableChange
-from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, TableCount, TableName
+from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, StorageBytes, TableCount, TableName
 
 _APP = r"/v1/orgs/([^/]+)/apps/([^/]+)"
 _TABLES = _APP + r"/services/kvs/tables"
@@ -56,9 +56,13 @@ class AppRoutes:
             active=False,
             requests_per_minute=call.integer("requests_per_minute", CallsPerMinute),
             max_tables=call.integer("max_tables", TableCount),
+            max_bytes=call.integer("max_bytes", StorageBytes),
         )
         call.note(
-            type=wanted.type, requests_per_minute=wanted.requests_per_minute, max_tables=wanted.max_tables
+            type=wanted.type,
+            requests_per_minute=wanted.requests_per_minute,
+            max_tables=wanted.max_tables,
+            max_bytes=wanted.max_bytes,
         )
         app, created = await self._directory.register(wanted, only_if_new=call.only_if_new)
         return CallResult(201 if created else 200, self._runtime.describe_app(app))
@@ -69,6 +73,7 @@ class AppRoutes:
             type=call.named("type", AppType),
             requests_per_minute=call.named("requests_per_minute", CallsPerMinute | None),
             max_tables=call.named("max_tables", TableCount | None),
+            max_bytes=call.named("max_bytes", StorageBytes | None),
         )
         call.note(**change.named)
         return CallResult(

@@ -16,6 +16,7 @@ class Runtime(Struct, frozen=True):
     variable_prefix: str
     default_limit: int
     default_max_tables: int
+    default_max_bytes: int | None
 
     def token_variable(self, table_name: str) -> str:
         """Returns the name of the variable with a table's token."""
@@ -41,6 +42,7 @@ class Runtime(Struct, frozen=True):
             "status": "active" if app.active else "inactive",
             "requests_per_minute": self._limit_of(app),
             "max_tables": self.default_max_tables if app.max_tables is None else app.max_tables,
+            "max_bytes": self.default_max_bytes if app.max_bytes is None else app.max_bytes,
         }
 
     def describe_table(self, app: AppRecord, table: TableRecord) -> dict[str, Any]:

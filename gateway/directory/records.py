@@ -71,6 +71,7 @@ class AppRecord(Struct, frozen=True, gc=False):
     suspended: bool = False
     requests_per_minute: int | None = None
     max_tables: int | None = None
+    max_bytes: int | None = None
     tables: tuple[TableRecord, ...] = ()
     changes: tuple[str, ...] = ()
 
@@ -109,6 +110,7 @@ class AppChange(_FieldChanges, frozen=True):
     type: str | UnsetType = UNSET
     requests_per_minute: int | UnsetType | None = UNSET
     max_tables: int | UnsetType | None = UNSET
+    max_bytes: int | UnsetType | None = UNSET
 
 
 class TableChange(_FieldChanges, frozen=True):

@@ -89,6 +89,10 @@ CallsPerMinute = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 TableCount = Annotated[int, Meta(ge=0, le=1000)]
 """Maximum number of tables of an app environment."""
 
+StorageBytes = Annotated[int, Meta(ge=1, le=9_007_199_254_740_991)]
+"""Storage limit of an app environment: keys and values of its live entries. At most what JSON readers count
+exactly."""
+
 OverlapSeconds = Annotated[int, Meta(ge=0, le=30 * 86_400)]
 """Time for which the previous token works after a rotation."""
 
@@ -151,7 +155,7 @@ CONTROL_BODY_BYTES = 65_536
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of one call: `limits:` in the configuration, whose defaults are the maxima."""
+    """Limits of one call, whose defaults are the maxima, and of an app: `limits:` in the configuration."""
 
     body_bytes: Annotated[int, Meta(ge=1, le=131_072)] = 131_072
     key_bytes: Annotated[int, Meta(ge=1, le=512)] = 512
@@ -160,6 +164,8 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     max_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] = 31_536_000
     default_ttl_seconds: Annotated[int, Meta(ge=1, le=31_536_000)] | None = None
     """TTL of entries that are put without one; None means that they do not expire."""
+    app_bytes: StorageBytes | None = None
+    """Storage limit of apps that set none of their own; None means no limit."""
 
 
 def is_text(value: str) -> bool:

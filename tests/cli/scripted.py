@@ -28,6 +28,7 @@ APP = {
     "status": "active",
     "requests_per_minute": 600,
     "max_tables": 3,
+    "max_bytes": None,
 }
 TABLE = {
     "id": "0123456789abcdef",

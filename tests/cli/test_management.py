@@ -21,6 +21,7 @@ APP = {
     "status": "inactive",
     "requests_per_minute": 600,
     "max_tables": 3,
+    "max_bytes": None,
 }
 
 
@@ -30,9 +31,10 @@ async def test_register_prints_the_app(run):
 
 
 async def test_register_accepts_limits(run):
-    limits = ("--requests-per-minute", "60", "--max-tables", "1")
+    limits = ("--requests-per-minute", "60", "--max-tables", "1", "--max-bytes", "1073741824")
     result = await run("apps", "register", *BLOG, "--type", "sse", *limits)
-    assert result.json == {**APP, "type": "sse", "requests_per_minute": 60, "max_tables": 1}
+    limited = {"requests_per_minute": 60, "max_tables": 1, "max_bytes": 1_073_741_824}
+    assert result.json == {**APP, "type": "sse", **limited}
 
 
 async def test_register_updates_only_the_given_fields_of_an_existing_app(run):
@@ -69,6 +71,8 @@ async def test_register_resets_a_limit_by_default(run):
         (("--requests-per-minute", "70"), {"requests_per_minute": 70}),
         (("--max-tables", "0"), {"max_tables": 0}),
         (("--max-tables", "default"), {"max_tables": 3}),
+        (("--max-bytes", "4096"), {"max_bytes": 4096}),
+        (("--max-bytes", "default"), {"max_bytes": None}),
     ],
 )
 async def test_set_updates_only_the_given_fields_of_an_app(run, option, changed):

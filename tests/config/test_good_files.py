@@ -37,7 +37,7 @@ def test_the_defaults_are_the_numbers_of_the_specification():
     limits = settings.limits
     assert (limits.body_bytes, limits.key_bytes, limits.value_bytes) == (131_072, 512, 65_536)
     assert (limits.min_ttl_seconds, limits.max_ttl_seconds) == (60, 31_536_000)
-    assert limits.default_ttl_seconds is None
+    assert (limits.default_ttl_seconds, limits.app_bytes) == (None, None)
     assert settings.rate_limit.requests_per_minute == 600
     assert settings.directory.max_tables == 3
 
@@ -49,6 +49,7 @@ def test_every_value_of_a_full_file_arrives():
     assert settings.signature.credentials.trusted_proxy.networks == ["10.0.0.0/8", "fd00::/8"]
     assert settings.signature.credentials.session.max_ttl_seconds == 900
     assert settings.limits.default_ttl_seconds == 3600
+    assert (settings.limits.app_bytes, settings.apps[0].max_bytes) == (1_073_741_824, 4096)
     assert settings.store.max_bytes == 1_000_000
     assert settings.counters.prefix == "team:kvs"
     assert settings.directory.cache_ttl_seconds == 0.5

@@ -19,6 +19,7 @@ WHOLE = [
     ("limits.min_ttl_seconds", 1, 60),
     ("limits.max_ttl_seconds", 60, 31_536_000),
     ("limits.default_ttl_seconds", 60, 31_536_000),
+    ("limits.app_bytes", 1, 9_007_199_254_740_991),
     ("rate_limit.requests_per_minute", 1, 1_000_000_000),
     ("directory.rotation_overlap_seconds", 0, 2_592_000),
     ("directory.max_tables", 0, 1000),

@@ -14,6 +14,7 @@ APP = {
     "status": "inactive",
     "requests_per_minute": 600,
     "max_tables": 3,
+    "max_bytes": None,
 }
 
 
@@ -23,11 +24,9 @@ async def test_a_new_app_is_201_and_shown_with_all_its_fields(gateway):
 
 
 async def test_a_changed_app_is_200(blog):
-    reply = await blog.manage("PUT", BLOG, {"type": "sse", "requests_per_minute": 60, "max_tables": 1})
-    assert (reply.status, reply.json) == (
-        200,
-        {**APP, "type": "sse", "requests_per_minute": 60, "max_tables": 1},
-    )
+    changed = {"type": "sse", "requests_per_minute": 60, "max_tables": 1, "max_bytes": 1000}
+    reply = await blog.manage("PUT", BLOG, changed)
+    assert (reply.status, reply.json) == (200, {**APP, **changed})
 
 
 async def test_an_app_is_shown_as_it_was_registered(blog):

@@ -15,6 +15,7 @@ HERE = "acme/blog/production"
 CHANGES = [
     ("PUT", BLOG, {"type": "api"}, {"action": "app.register", "type": "api"}),
     ("PATCH", BLOG, {"max_tables": 2}, {"action": "app.change", "max_tables": 2}),
+    ("PATCH", BLOG, {"max_bytes": 9}, {"action": "app.change", "max_bytes": 9}),
     ("POST", f"{BLOG}/suspend", None, {"action": "app.suspend"}),
     ("POST", f"{BLOG}/resume", None, {"action": "app.resume"}),
     ("POST", TABLES, {"name": "more"}, {"action": "table.create", "table": "more"}),

@@ -7,7 +7,8 @@ import pytest
 from tests.controlplane.paths import BLOG, DECLARED, DECLARED_TABLES, TABLES
 from tests.support.gateway import run_gateway
 
-LIMITS = {"requests_per_minute": 50, "max_tables": 2}
+LIMITS = {"requests_per_minute": 50, "max_tables": 2, "max_bytes": 1000}
+DEFAULTS = {"requests_per_minute": 600, "max_tables": 3, "max_bytes": None}
 POSTS = f"{TABLES}/posts"
 
 
@@ -25,6 +26,7 @@ async def limited(blog):
         {"type": "sse"},
         {"requests_per_minute": 70},
         {"max_tables": 5},
+        {"max_bytes": 1},
         {"type": "web", "max_tables": 0},
         {},
         {"type": "sse", "status": "inactive", "org_id": "other"},
@@ -39,7 +41,7 @@ async def test_patch_changes_the_given_fields_of_an_app_only(limited, named):
     assert (await limited.manage("GET", BLOG)).json == reply.json
 
 
-@pytest.mark.parametrize(("field", "default"), [("requests_per_minute", 600), ("max_tables", 3)])
+@pytest.mark.parametrize(("field", "default"), DEFAULTS.items())
 async def test_null_resets_a_limit_of_an_app_to_the_default(limited, field, default):
     reply = await limited.manage("PATCH", BLOG, {field: None})
     assert {name: reply.json[name] for name in LIMITS} == {**LIMITS, field: default}
@@ -47,7 +49,7 @@ async def test_null_resets_a_limit_of_an_app_to_the_default(limited, field, defa
 
 async def test_put_resets_omitted_fields_to_the_defaults(limited):
     reply = await limited.manage("PUT", BLOG, {"type": "api"})
-    assert (reply.json["requests_per_minute"], reply.json["max_tables"]) == (600, 3)
+    assert {name: reply.json[name] for name in LIMITS} == DEFAULTS
 
 
 async def test_a_changed_app_keeps_its_tables_tokens_and_suspension(limited):
@@ -59,10 +61,10 @@ async def test_a_changed_app_keeps_its_tables_tokens_and_suspension(limited):
 
 
 async def test_changes_of_different_fields_at_the_same_time_are_all_kept(limited):
-    changes = [{"type": "sse"}, {"requests_per_minute": 7}, {"max_tables": 9}]
+    changes = [{"type": "sse"}, {"requests_per_minute": 7}, {"max_tables": 9}, {"max_bytes": 5}]
     await asyncio.gather(*(limited.manage("PATCH", BLOG, change) for change in changes))
     shown = (await limited.manage("GET", BLOG)).json
-    assert [shown[field] for field in ("type", *LIMITS)] == ["sse", 7, 9]
+    assert [shown[field] for field in ("type", *LIMITS)] == ["sse", 7, 9, 5]
 
 
 async def test_a_changed_app_limit_takes_effect_immediately(limited):

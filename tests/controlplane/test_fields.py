@@ -10,6 +10,7 @@ FIELDS = {
     "minute_limit": ("POST", TABLES, {"name": "posts"}, (1, 1_000_000_000)),
     "requests_per_minute": ("PUT", BLOG, {"type": "api"}, (1, 1_000_000_000)),
     "max_tables": ("PUT", BLOG, {"type": "api"}, (0, 1000)),
+    "max_bytes": ("PUT", BLOG, {"type": "api"}, (1, 9_007_199_254_740_991)),
     "overlap_seconds": ("POST", f"{TABLES}/first/rotate", {}, (0, 2_592_000)),
     "ttl_seconds": ("POST", CREDENTIALS, {"role": ROLE}, (1, 43_200)),
 }

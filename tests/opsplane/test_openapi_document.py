@@ -110,6 +110,7 @@ def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
     assert change["type"]["pattern"] == _pattern(rules.AppType)
     assert change["requests_per_minute"]["maximum"] == _largest(rules.CallsPerMinute)
     assert change["max_tables"]["maximum"] == _largest(rules.TableCount)
+    assert change["max_bytes"]["maximum"] == _largest(rules.StorageBytes)
     for table in ("NewTable", "TableChange"):
         assert schema_of(table)["properties"]["minute_limit"]["maximum"] == _largest(rules.CallsPerMinute)
     overlap = schema_of("Rotation")["properties"]["overlap_seconds"]

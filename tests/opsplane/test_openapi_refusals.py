@@ -15,6 +15,7 @@ REFUSED = {
     "invalid_type": ("PUT", CONTROL, {}),
     "invalid_requests_per_minute": ("PUT", CONTROL, {"type": "api", "requests_per_minute": "1"}),
     "invalid_max_tables": ("PUT", CONTROL, {"type": "api", "max_tables": True}),
+    "invalid_max_bytes": ("PUT", CONTROL, {"type": "api", "max_bytes": 0}),
     "unknown_parameter": ("GET", f"{CONTROL}?environment=x", None),
     "invalid_ttl": ("POST", "/v1/credentials", {"role": "x", "ttl_seconds": 0}),
     "role_not_approved": ("POST", "/v1/credentials", {"role": "x"}),

@@ -1,7 +1,7 @@
 /** Page of an app environment: type, status, limits and tables. */
 
 import { appPath, ask, tablePath } from "../api.js";
-import { announce, figure, h, instant, link } from "../html.js";
+import { announce, bytes, figure, h, instant, link } from "../html.js";
 import { button, heading } from "../parts/heading.js";
 import { confirmByName, field, integer, numberField, openForm } from "../parts/forms.js";
 import { badge, empty, facts, listing, suspension } from "../parts/listing.js";
@@ -9,7 +9,7 @@ import { showToken } from "../parts/token.js";
 import { address } from "../routes.js";
 import { may } from "../session.js";
 import { sendUnlessChanged } from "../unchanged.js";
-import { TYPES, limitFields } from "./register.js";
+import { TYPES, limitFields, limitsIn } from "./register.js";
 
 const SERVED = TYPES.map(([type]) => type);
 const COLUMNS = [
@@ -30,7 +30,8 @@ export async function app(place, { signal, reload }) {
       suspension(shown, tables),
       facts([
         ["Type", shown.type], ["Requests per minute", figure(shown.requests_per_minute)],
-        ["Tables", `${tables.length} of ${figure(shown.max_tables)}`], ["Usage", link(address.usage(place), "Requests and bytes")],
+        ["Tables", `${tables.length} of ${figure(shown.max_tables)}`],
+        ["Storage limit", shown.max_bytes === null ? "None" : bytes(shown.max_bytes)], ["Usage", link(address.usage(place), "Requests and bytes")],
       ]),
       databases(shown, tables, place, reload),
     ],
@@ -91,9 +92,7 @@ function edit(shown, place, reload) {
     title: `Edit ${shown.name}`,
     submit: "Save",
     fields: [field({ name: "type", label: "Type", options: types, value: shown.type }), ...limitFields(shown)],
-    send: sendUnlessChanged(appPath(place), shown, ["type", "requests_per_minute", "max_tables"], (given) => ({
-      type: given.type, requests_per_minute: integer(given.requests_per_minute), max_tables: integer(given.max_tables),
-    })),
+    send: sendUnlessChanged(appPath(place), shown, ["type", "requests_per_minute", "max_tables", "max_bytes"], (given) => ({ type: given.type, ...limitsIn(given) })),
     done: async () => { await reload(); announce("Saved"); },
   });
 }

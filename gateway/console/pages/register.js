@@ -28,7 +28,7 @@ function register(org) {
     ],
     send: async (given) => {
       const environment = { org: given.org, app: given.app, env: given.env };
-      const body = { type: given.type, requests_per_minute: integer(given.requests_per_minute), max_tables: integer(given.max_tables) };
+      const body = { type: given.type, ...limitsIn(given) };
       await ask("PUT", appPath(environment), { body, headers: { "If-None-Match": "*" } });
       return environment;
     },
@@ -37,9 +37,15 @@ function register(org) {
 }
 
 /** Fields for the limits of an app. */
-export function limitFields({ requests_per_minute: requests = "", max_tables: tables = "" }) {
+export function limitFields({ requests_per_minute: requests = "", max_tables: tables = "", max_bytes: storage = "" }) {
   return [
     numberField({ name: "requests_per_minute", label: "Requests per minute", value: requests, hint: "For all tables together. Leave empty to use the region's default." }),
     numberField({ name: "max_tables", label: "Maximum number of tables", value: tables, min: "0", hint: "Leave empty to use the region's default." }),
+    numberField({ name: "max_bytes", label: "Storage limit in bytes", value: storage ?? "", max: String(Number.MAX_SAFE_INTEGER), hint: "Keys and values of all entries. Leave empty to use the region's default." }),
   ];
+}
+
+/** The limits in the form's values, as the API takes them. */
+export function limitsIn({ requests_per_minute: requests, max_tables: tables, max_bytes: storage }) {
+  return { requests_per_minute: integer(requests), max_tables: integer(tables), max_bytes: integer(storage) };
 }

@@ -75,7 +75,11 @@ class Directory:
             if only_if_new:
                 raise AppExists
             return replace(
-                old, type=app.type, requests_per_minute=app.requests_per_minute, max_tables=app.max_tables
+                old,
+                type=app.type,
+                requests_per_minute=app.requests_per_minute,
+                max_tables=app.max_tables,
+                max_bytes=app.max_bytes,
             )
 
         diff = await self._apply(app.environment, register, self._decode)
