@@ -8,10 +8,11 @@ import pytest
 
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
-from backends.interface import Entry, Keyspace
+from backends.interface import Keyspace
 from backends.paging import all_records
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
-from tests.support.purging import purge
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.repository import ROOT
@@ -84,13 +85,13 @@ def half_moved(cluster):
 async def test_every_key_is_served_in_the_middle_of_a_move(cluster, store, half_moved):
     tag, _ = half_moved
     for number in range(10):
-        assert await store.entries.get(TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
+        assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
     for number in range(20):
-        await store.entries.put(TABLE, f"{tag}{number}", Entry(b"new", None))
-        assert await store.entries.get(TABLE, f"{tag}{number}") == Entry(b"new", None)
+        await entries.put(store, TABLE, f"{tag}{number}", Entry(b"new", None))
+        assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"new", None)
     for number in range(20):
-        await store.entries.delete(TABLE, f"{tag}{number}")
-        assert await store.entries.get(TABLE, f"{tag}{number}") is None
+        await entries.delete(store, TABLE, f"{tag}{number}")
+        assert await entries.get(store, TABLE, f"{tag}{number}") is None
 
 
 async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_middle_of_a_move(
@@ -101,13 +102,13 @@ async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_m
         node.command("ACL", "SETUSER", "gateway", *RIGHTS)
     async with opened_redis(cluster.url.replace("://", "://gateway:password@")) as store:
         for number in range(10):
-            assert await store.entries.get(TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
-        await store.entries.put(TABLE, f"{tag}new", Entry(b"new", 4_000_000_000_000))
-        await store.entries.delete(TABLE, f"{tag}new")
+            assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
+        await entries.put(store, TABLE, f"{tag}new", Entry(b"new", 4_000_000_000_000))
+        await entries.delete(store, TABLE, f"{tag}new")
         assert (await store.counters.charge(tag, 1, 60_000)).admitted
         assert await store.records.swap("app/a", b"{}", None)
         assert [name async for name, _ in all_records(store.records, "app/")] == ["app/a"]
-        await purge(store.entries, TABLE)
+        await entries.drop(store, TABLE)
         await store.ping()
         assert store.clock_lead_seconds is not None
 
@@ -160,25 +161,25 @@ async def test_the_next_purge_finds_the_keys_that_one_missed_while_a_slot_moved(
     tag = f"{{{token_hex(4)}}}"
     keys = [f"{tag}{number}" for number in range(30)] + [f"key-{number}" for number in range(300)]
     for key in keys:
-        await store.entries.put(table, key, Entry(b"1", None))
-    await store.entries.put(TABLE, tag, Entry(b"1", None))
+        await entries.put(store, table, key, Entry(b"1", None))
+    await entries.put(store, TABLE, tag, Entry(b"1", None))
     slot = cluster.slot_of(tag)
     move = asyncio.create_task(asyncio.to_thread(cluster.move_slot, slot, _next_master(cluster, slot)))
     while not move.done():
-        await purge(store.entries, table)
+        await entries.drop(store, table)
     await move
-    await purge(store.entries, table)
+    await entries.drop(store, table)
     assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0
-    assert await store.entries.get(TABLE, tag) == Entry(b"1", None)
+    assert await entries.get(store, TABLE, tag) == Entry(b"1", None)
 
 
 async def test_a_purge_right_after_the_start_purges(cluster, store):
     table = Keyspace(f"tbl_{token_hex(4)}")
     for number in range(10):
-        await store.entries.put(table, f"{number}", Entry(b"1", None))
+        await entries.put(store, table, f"{number}", Entry(b"1", None))
     late = await open_backend(RedisSettings(url=cluster.url), SystemClock())
     try:
-        await purge(late.entries, table)
+        await entries.drop(late, table)
     finally:
         await late.close()
     assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0

@@ -9,10 +9,11 @@ import pytest
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Entry
 from backends.redis.topology.discovery import find_view
 from backends.redis.wire.url import Address
 from tests.backends.redis.conformance import PREFIX, opened_redis
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST, free_port
 from tests.support.redis import Cluster, RedisServer
@@ -39,8 +40,8 @@ def lonely_node():
 async def _works(store):
     for number in range(30):
         entry = Entry(token_hex(4).encode(), None)
-        await store.entries.put(TABLE, f"{number}", entry)
-        assert await store.entries.get(TABLE, f"{number}") == entry
+        await entries.put(store, TABLE, f"{number}", entry)
+        assert await entries.get(store, TABLE, f"{number}") == entry
 
 
 def _url(*nodes):
@@ -88,8 +89,8 @@ async def test_a_store_outlives_its_seeds_as_long_as_it_knows_another_node(clust
         async with opened_redis(_url(pair.nodes[0])) as store:
             ours = next(f"{n}" for n in range(100) if pair.owner_of(_slot(pair, f"{n}")) is pair.nodes[1])
             pair.kill(pair.nodes[0])
-            await store.entries.put(TABLE, ours, Entry(b"1", None))
-            assert await store.entries.get(TABLE, ours) == Entry(b"1", None)
+            await entries.put(store, TABLE, ours, Entry(b"1", None))
+            assert await entries.get(store, TABLE, ours) == Entry(b"1", None)
 
 
 def _slot(cluster, key):
@@ -116,7 +117,7 @@ async def test_a_store_that_is_closed_while_calls_find_new_nodes_leaves_no_task(
         for step in range(30):
             async with opened_redis(small.url) as store:
                 keys = (f"{{tag}}{number}" for number in range(100))
-                calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in keys]
+                calls = [asyncio.create_task(fault_of(entries.get(store, TABLE, key))) for key in keys]
                 await asyncio.sleep(step / 10_000)
             faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
             assert all(isinstance(fault, BackendUnavailable) for fault in faults)
@@ -155,7 +156,7 @@ async def _refusal_of(store):
     """Reason of a failed call once the store has seen its servers; each fails in time."""
     for _ in range(3):
         watch = Stopwatch()
-        fault = await fault_of(store.entries.get(TABLE, "k"))
+        fault = await fault_of(entries.get(store, TABLE, "k"))
         assert watch.seconds < REFUSAL_SECONDS
     return fault
 
@@ -179,7 +180,7 @@ async def test_a_cluster_is_no_single_server(cluster):
     store = await open_backend(settings, SystemClock())
     try:
         with pytest.raises(BackendMisconfigured, match=r"use a redis\+cluster:// URL \(MOVED\)"):
-            await store.entries.get(TABLE, key)
+            await entries.get(store, TABLE, key)
     finally:
         await store.close()
 

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backends.interface import Entry
 from tests.backends.redis.conformance import PREFIX, opened_redis
-from tests.support.purging import purge
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.redis import Cluster, is_master, is_replica
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.slots import node_id
@@ -31,9 +31,9 @@ def deadlines():
 
 
 def _keys_of(cluster, master):
-    """Some keys whose slots `master` owns."""
+    """Some keys whose slots `master` owns, each of a home of its own."""
     names = (f"key-{number}" for number in range(200))
-    owned = [key for key in names if cluster.owner_of(cluster.slot_of(f"{PREFIX}:e:{TABLE}:{key}")) is master]
+    owned = [key for key in names if cluster.owner_of(cluster.slot_of(f"{PREFIX}:w:{key}")) is master]
     return owned[:KEYS_EACH]
 
 
@@ -104,13 +104,13 @@ async def test_a_dead_master_that_the_cluster_has_forgotten_is_asked_nothing_mor
     with Cluster(cluster_require_full_coverage="no") as cluster:
         *others, victim = cluster.nodes
         async with opened_redis(cluster.url) as store:
-            await store.entries.put(TABLE, "key", Entry(b"1", None))
+            await entries.put(store, TABLE, "key", Entry(b"1", None))
             name = node_id(victim)
             cluster.kill(victim)
             for other in others:
                 other.command("CLUSTER", "FORGET", name)
             await first_answer(store)
-            await purge(store.entries, TABLE)
+            await entries.drop(store, TABLE)
 
 
 def _is_missed(name, witness):

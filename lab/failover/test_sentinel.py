@@ -9,11 +9,11 @@ import pytest
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Entry
 from tests.backends.redis.conformance import PREFIX, opened_redis
+from tests.support import entries
+from tests.support.entries import Entry, table_of
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
-from tests.support.purging import purge
 from tests.support.redis import Sentinels, role_of
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.redis.observer import Observer
@@ -24,6 +24,8 @@ from tests.support.servers import wait_for
 from tests.support.stopwatch import PATIENCE_SECONDS, Stopwatch
 from tests.support.store_traffic import TABLE, traffic
 
+ENTRIES = f"{PREFIX}:t:{{{PREFIX}:w:{table_of(TABLE).home}}}:{TABLE}"
+"""The hash of the table's entries in Redis."""
 KEYS = [f"key-{number}" for number in range(8)]
 DEADLINE_SECONDS = 1.0
 """Four times that of production: on a busy machine a server that is slow is not yet one that is gone."""
@@ -64,10 +66,10 @@ async def test_replicas_share_every_port_of_the_master_that_the_sentinels_name(s
     """Commands and replies are those of one server, on which the whole conformance suite runs."""
     table, name, bucket = f"{TABLE}-{token_hex(4)}", f"a/{token_hex(4)}", token_hex(4)
     async with opened_redis(sentinels.url) as one, opened_redis(sentinels.url) as other:
-        await one.entries.put(table, "k", Entry(b"1", None))
-        assert await other.entries.get(table, "k") == Entry(b"1", None)
-        assert [step.deleted for step in await purge(other.entries, table)] == [1]
-        assert await one.entries.get(table, "k") is None
+        await entries.put(one, table, "k", Entry(b"1", None))
+        assert await entries.get(other, table, "k") == Entry(b"1", None)
+        await entries.drop(other, table)
+        assert await entries.get(one, table, "k") is None
         charges = [await store.counters.charge(bucket, 1, 60_000) for store in (one, other)]
         assert [charge.admitted for charge in charges] == [True, False]
         position = (await other.records.changes(None)).position
@@ -121,19 +123,19 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
     """Demotes it by hand, so that sentinels still name it: its data may be older than what was put."""
     heir = next(server for server in sentinels.servers if server is not master)
     async with opened_redis(sentinels.url) as store:
-        await store.entries.put(TABLE, "k", Entry(b"1", None))
+        await entries.put(store, TABLE, "k", Entry(b"1", None))
         master.command("REPLICAOF", HOST, heir.port)
         try:
             watch = Stopwatch(master.pid)
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not await fault_of(store.entries.get(TABLE, "k")):
+                while not await fault_of(entries.get(store, TABLE, "k")):
                     with pytest.raises(BackendUnavailable, match="READONLY"):
-                        await store.entries.put(TABLE, "k", Entry(b"2", None))
+                        await entries.put(store, TABLE, "k", Entry(b"2", None))
                     await asyncio.sleep(0.02)
             assert watch.seconds < 2
             for _ in range(10):
                 with pytest.raises(BackendUnavailable, match="the sentinels name a replica"):
-                    await store.entries.get(TABLE, "k")
+                    await entries.get(store, TABLE, "k")
                 await asyncio.sleep(0.02)
         finally:
             master.command("REPLICAOF", "NO", "ONE")
@@ -142,7 +144,7 @@ async def test_a_master_that_was_demoted_is_left_alone_until_it_is_one_again(sen
             while await fault_of(store.ping()):  # noqa: ASYNC110 - as a readiness check asks
                 await asyncio.sleep(0.02)
         assert watch.seconds < 2
-        assert await store.entries.get(TABLE, "k") == Entry(b"1", None)
+        assert await entries.get(store, TABLE, "k") == Entry(b"1", None)
 
 
 async def test_a_store_that_has_found_the_master_keeps_it_if_one_sentinel_confirms_it(sentinels, master):
@@ -174,7 +176,7 @@ async def _refusal_of_a_new_store(url):
     store = await open_backend(RedisSettings(url=url), SystemClock())
     try:
         await asyncio.sleep(DEADLINE_SECONDS)
-        fault = await fault_of(store.entries.get(TABLE, "k"))
+        fault = await fault_of(entries.get(store, TABLE, "k"))
     finally:
         await store.close()
     assert isinstance(fault, BackendUnavailable)
@@ -190,7 +192,7 @@ async def test_a_master_that_is_cut_off_from_all_but_one_connection_is_left_once
         url = region.url.replace("://", f"://{USER}:{PASSWORD}@")
         old = servers[0]
         async with opened_redis(url) as store:
-            await store.entries.put(TABLE, "k", Entry(b"before", None))
+            await entries.put(store, TABLE, "k", Entry(b"before", None))
             as_user = Observer(old.port, login)
             as_user.command("ACL", "SETUSER", "default", "off")
             as_user.command("CLIENT", "KILL", "USER", "default")
@@ -212,10 +214,10 @@ def _most_name_another(region, old):
 async def _is_left(store, old):
     """Whether a put was acknowledged that the old master has not seen."""
     value = token_hex(4).encode()
-    if await fault_of(store.entries.put(TABLE, "k", Entry(value, None))):
+    if await fault_of(entries.put(store, TABLE, "k", Entry(value, None))):
         await asyncio.sleep(0.01)
         return False
-    return value not in old.command("GET", f"{PREFIX}:e:{TABLE}:k")
+    return value not in old.command("HGET", ENTRIES, "k")
 
 
 async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
@@ -223,7 +225,7 @@ async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
     first.stop()
     try:
         async with opened_redis(sentinels.url) as store:
-            await store.entries.put(TABLE, "k", Entry(b"1", None))
+            await entries.put(store, TABLE, "k", Entry(b"1", None))
     finally:
         first.resume()
 
@@ -231,7 +233,7 @@ async def test_a_sentinel_that_is_stopped_is_passed_over(sentinels, master):
 @pytest.mark.usefixtures("long_deadlines")
 async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sentinels):
     store = await open_backend(RedisSettings(url=sentinels.url.replace(MASTER_NAME, "other")), SystemClock())
-    fault = await fault_of(store.entries.get(TABLE, "k"))
+    fault = await fault_of(entries.get(store, TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
     assert str(fault) == "a sentinel: knows no master with this name"
@@ -241,7 +243,7 @@ async def test_sentinels_that_do_not_know_the_master_are_named_in_the_reason(sen
 async def test_a_server_that_is_no_sentinel_is_named_as_such(sentinels, master):
     url = f"redis+sentinel://127.0.0.1:{master.port}/{MASTER_NAME}"
     store = await open_backend(RedisSettings(url=url), SystemClock())
-    fault = await fault_of(store.entries.get(TABLE, "k"))
+    fault = await fault_of(entries.get(store, TABLE, "k"))
     await store.close()
     assert isinstance(fault, BackendMisconfigured)
     assert "a sentinel: does not run Redis Sentinel: use a redis:// URL for it" in str(fault)
@@ -250,7 +252,7 @@ async def test_a_server_that_is_no_sentinel_is_named_as_such(sentinels, master):
 async def test_a_store_may_be_closed_at_any_time_and_leaves_no_task(sentinels, quiet_loop):
     for step in range(100):
         store = await open_backend(RedisSettings(url=sentinels.url), SystemClock())
-        calls = [asyncio.create_task(fault_of(store.entries.get(TABLE, key))) for key in KEYS]
+        calls = [asyncio.create_task(fault_of(entries.get(store, TABLE, key))) for key in KEYS]
         await asyncio.sleep(step * 0.000_05)
         async with asyncio.timeout(PATIENCE_SECONDS):
             await store.close()

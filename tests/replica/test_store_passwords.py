@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from backends import DynamoSettings, MemorySettings, RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
-from backends.interface import Entry
 from tests.replica.watched import watching
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.redis import RedisServer
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.scraping import eventually
@@ -59,12 +60,12 @@ async def test_the_next_connection_uses_the_new_password(server, user):
     store = await open_backend(settings, SystemClock())
     try:
         await first_answer(store)
-        await store.entries.put(TABLE, "k", ENTRY)
+        await entries.put(store, TABLE, "k", ENTRY)
         assert store.apply(replace(settings, url=url(server, "second")))
-        await store.entries.put(TABLE, "k", ENTRY)  # this connection was let in before
+        await entries.put(store, TABLE, "k", ENTRY)  # this connection was let in before
         rotate(server)
         await first_answer(store)
-        assert await store.entries.get(TABLE, "k") == ENTRY
+        assert await entries.get(store, TABLE, "k") == ENTRY
     finally:
         await store.close()
 

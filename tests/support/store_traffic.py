@@ -9,10 +9,13 @@ from statistics import median
 from typing import Any
 
 from backends.errors import BackendError, BackendUnavailable
-from backends.interface import Backend, Entry, Keyspace
+from backends.interface import Backend, Keyspace
+from backends.tables import Table
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.stopwatch import PATIENCE_SECONDS, HeldUp
 
-TABLE = Keyspace("tbl_traffic")
+TABLE = Keyspace("t2_traffic")
 PAUSE_SECONDS = 0.005
 DEADLINE_SECONDS = 0.25
 """Duration of calls, if a test does not set another."""
@@ -35,6 +38,8 @@ class Call:
 
 class Traffic:
     """Each key is put with a rising number and read back, by a task of its own.
+
+    Keys lie in the home that stands before the first slash: those of one home share a slot of a cluster.
 
     A value of another key fails the test at once; a put that was acknowledged and is not found is noted in
     `lost`, because a failover may lose what was not replicated yet.
@@ -88,13 +93,14 @@ class Traffic:
         self._is_over = True
 
     async def run(self, key: str) -> None:
+        table = Table(key.partition("/")[0], TABLE)
         for number in itertools.count(1):
             if self._is_over:
                 return
             began = asyncio.get_running_loop().time()
             entry = Entry(f"{key} {number}".encode(), None)
-            if await self._note(key, self._backend.entries.put(TABLE, key, entry)) is not _FAILED:
-                found = await self._note(key, self._backend.entries.get(TABLE, key))
+            if await self._note(key, entries.put(self._backend, table, key, entry)) is not _FAILED:
+                found = await self._note(key, entries.get(self._backend, table, key))
                 if found is not _FAILED:
                     self._judge(key, entry, found)
                     self._served_at[key] = began

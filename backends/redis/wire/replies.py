@@ -77,6 +77,10 @@ _BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
         BackendMisconfigured,
         "is not part of a cluster: use a redis:// URL",
     ),
+    "The user executing the script can't run this command": (
+        BackendMisconfigured,
+        "denies a command of a script to the user",
+    ),
     "unknown command 'SENTINEL'": (BackendMisconfigured, _NO_SENTINEL),
     "unknown command `SENTINEL`": (BackendMisconfigured, _NO_SENTINEL),
     "max number of clients reached": (BackendUnavailable, "accepts no more connections (maxclients)"),

@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from functools import partial
 
 import pytest
 
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendError
-from backends.interface import Charge, Entry, Keyspace, PurgeStep, Record
+from backends.interface import Charge, Keyspace, Record
 from backends.redis.wire.connection import Connection
 from backends.redis.wire.replies import NOT_REDIS
 from backends.redis.wire.resp import (
@@ -17,6 +18,30 @@ from backends.redis.wire.resp import (
     MOST_ELEMENTS,
     NotResp,
     ReplyReader,
+)
+from backends.tables import (
+    AddToEntry,
+    Budget,
+    Charges,
+    DeleteEntry,
+    Done,
+    GetEntry,
+    ListEntries,
+    NoEntry,
+    NoRoom,
+    NotInteger,
+    Page,
+    PutEntry,
+    Refused,
+    Removed,
+    Revisions,
+    StoredEntry,
+    Sum,
+    Table,
+    TableCount,
+    TouchEntry,
+    Unmet,
+    Written,
 )
 from tests.support.outcomes import outcomes, reasons
 from tests.support.ports import HOST
@@ -131,14 +156,33 @@ SHAPES = [
     b"-MOVED 1 :1\r\n",
     b"$40\r\nmaxmemory:1\r\nmaxmemory_policy:\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\r\n",
 ]  # fmt: skip
-KEYSPACE = Keyspace("t")
+TABLE = Table("acme/shop/production", Keyspace("t2_a"))
+REVISION = Revisions().next()
+
+
+def _execute(store, operation):
+    return store.tables.execute(TABLE, operation, 0)
+
+
+def _step(store):
+    return store.charged.step(Charges((Budget(TABLE.home, 1),), 1000), TABLE, [GetEntry("k")], 0)
 
 
 CALLS = {
-    "put": (lambda store: store.entries.put(KEYSPACE, "k", Entry(b"1", None)), type(None)),
-    "get": (lambda store: store.entries.get(KEYSPACE, "k"), Entry | None),
-    "delete": (lambda store: store.entries.delete(KEYSPACE, "k"), type(None)),
-    "purge": (lambda store: store.entries.purge([KEYSPACE], None), PurgeStep),
+    **{
+        type(each).__name__: (partial(_execute, operation=each), kinds)
+        for each, kinds in (
+            (GetEntry("k"), StoredEntry | NoEntry),
+            (PutEntry("k", StoredEntry(b"1", None, REVISION)), Written | Unmet | NoRoom),
+            (DeleteEntry("k"), Removed | Unmet),
+            (TouchEntry("k", None, REVISION), Written | NoEntry | Unmet),
+            (AddToEntry("k", 1, None, REVISION), Sum | NotInteger | NoRoom),
+            (ListEntries("", "", 100, True, 2**20), Page),
+        )
+    },
+    "step": (_step, Done | Refused),
+    "count": (lambda store: store.tables.count(TABLE, 0), TableCount),
+    "drop": (lambda store: store.tables.drop(TABLE), type(None)),
     "charge": (lambda store: store.counters.charge("b", 1, 1000), Charge),
     "read": (lambda store: store.records.read("n"), Record | None),
     "swap": (lambda store: store.records.swap("n", b"1", None), bool),
@@ -164,7 +208,9 @@ async def test_a_reply_of_another_shape_is_an_ordinary_error(scheme, shape, capl
     assert "unhandled" not in str([vars(record) for record in caplog.records])
 
 
-@pytest.mark.parametrize("name", ["put", "delete", "charge", "swap", "ping"])
+@pytest.mark.parametrize(
+    "name", ["PutEntry", "DeleteEntry", "AddToEntry", "TouchEntry", "step", "drop", "charge", "swap", "ping"]
+)
 @pytest.mark.parametrize("shape", [b"*0\r\n", b"$-1\r\n", b"+YES\r\n"], ids=repr)
 async def test_an_unexpected_reply_is_not_taken_for_success(name, shape):
     async with ScriptedRedis(lambda _: shape) as server:

@@ -8,13 +8,15 @@ import pytest
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Entry, Keyspace
+from backends.interface import Keyspace
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST, free_port
 from tests.support.redis.resp import CommandBuffer
 from tests.support.stopwatch import Stopwatch
 
-TABLE = Keyspace("tbl_a")
+TABLE = Keyspace("t2_a")
 ROUNDS = 8
 """Enough rounds to open the circuit breaker and to fail while it is open."""
 LONGEST_CALL_SECONDS = 0.35
@@ -22,10 +24,10 @@ CLOSED_PORT = free_port()
 
 
 OPERATIONS = {
-    "put": lambda store: store.entries.put(TABLE, "k", Entry(b"1", None)),
-    "get": lambda store: store.entries.get(TABLE, "k"),
-    "delete": lambda store: store.entries.delete(TABLE, "k"),
-    "purge": lambda store: store.entries.purge([TABLE], None),
+    "put": lambda store: entries.put(store, TABLE, "k", Entry(b"1", None)),
+    "get": lambda store: entries.get(store, TABLE, "k"),
+    "delete": lambda store: entries.delete(store, TABLE, "k"),
+    "drop": lambda store: entries.drop(store, TABLE),
     "charge": lambda store: store.counters.charge("b", 1, 60_000),
     "read": lambda store: store.records.read("app/a"),
     "swap": lambda store: store.records.swap("app/a", b"{}", None),

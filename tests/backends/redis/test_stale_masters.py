@@ -8,8 +8,10 @@ import pytest
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
-from backends.interface import Entry, Keyspace
+from backends.interface import Keyspace
 from backends.redis.topology import one_master
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
 from tests.support.redis.resp import encode
@@ -20,13 +22,16 @@ pytestmark = pytest.mark.virtual_time
 
 DEADLINES_OF_PRODUCTION = True
 NOTICED_SECONDS = 2
-KEYSPACE, KEY, ENTRY = Keyspace("tbl"), "k", Entry(b"1", None)
+KEYSPACE, KEY, ENTRY = Keyspace("t2_a"), "k", Entry(b"1", None)
 ROLE = b"role:master\r\n"
+STORED = b"*4\r\n:1\r\n*0\r\n*1\r\n*1\r\n$1\r\nW\r\n*0\r\n"
+"""The reply to a put."""
 
 
 def _reply(words):
     """INFO of a server that claims to be a master."""
-    return {b"INFO": encode(ROLE)[4:], b"TIME": encode("1", "0")}.get(words[0], b"+OK\r\n")
+    replies = {b"INFO": encode(ROLE)[4:], b"TIME": encode("1", "0"), b"EVALSHA": STORED}
+    return replies.get(words[0], b"+OK\r\n")
 
 
 def _master(_number):
@@ -73,8 +78,8 @@ async def _put_to(store, master, seconds=NOTICED_SECONDS):
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with asyncio.timeout(seconds):
-        while not master.of(b"SET"):
-            await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+        while not master.of(b"EVALSHA"):
+            await fault_of(entries.put(store, KEYSPACE, KEY, ENTRY))
             await asyncio.sleep(0.01)
     return loop.time() - began
 
@@ -87,8 +92,8 @@ async def test_a_master_that_most_sentinels_replaced_is_left(region):
         assert await _put_to(store, new) < NOTICED_SECONDS
         old.commands.clear()
         for _ in range(20):
-            await store.entries.put(KEYSPACE, KEY, ENTRY)
-        assert old.of(b"SET") == []
+            await entries.put(store, KEYSPACE, KEY, ENTRY)
+        assert old.of(b"EVALSHA") == []
 
 
 async def test_calls_in_flight_to_a_master_that_is_left_fail(region):
@@ -96,10 +101,10 @@ async def test_calls_in_flight_to_a_master_that_is_left_fail(region):
     async with _opened(url) as store:
         await first_answer(store)
         answers = old.replies
-        old.replies = lambda words: None if words[0] == b"GET" else answers(words)
+        old.replies = lambda words: None if words[0] == b"EVALSHA" else answers(words)
         votes[0].server = votes[1].server = new
         await asyncio.sleep(one_master.WATCH_SECONDS - 0.1)
-        fault = await fault_of(store.entries.get(KEYSPACE, KEY))
+        fault = await fault_of(entries.get(store, KEYSPACE, KEY))
     assert isinstance(fault, BackendUnavailable)
     assert str(fault) == "the sentinels name another master"
 
@@ -110,8 +115,8 @@ async def test_one_sentinel_against_two_replaces_no_master(region):
     async with _opened(url) as store:
         await first_answer(store)
         await asyncio.sleep(5)
-        await store.entries.put(KEYSPACE, KEY, ENTRY)
-    assert old.of(b"SET")
+        await entries.put(store, KEYSPACE, KEY, ENTRY)
+    assert old.of(b"EVALSHA")
     assert new.commands == []
 
 
@@ -121,10 +126,10 @@ async def test_a_minority_of_sentinels_may_confirm_the_adopted_master(region):
         await first_answer(store)
         votes[0].server = votes[1].server = None
         await asyncio.sleep(5)
-        await store.entries.put(KEYSPACE, KEY, ENTRY)
+        await entries.put(store, KEYSPACE, KEY, ENTRY)
         old.close_connections()
         await asyncio.sleep(5)
-        await store.entries.put(KEYSPACE, KEY, ENTRY)
+        await entries.put(store, KEYSPACE, KEY, ENTRY)
 
 
 async def test_a_minority_of_sentinels_cannot_introduce_a_master(region):
@@ -132,7 +137,7 @@ async def test_a_minority_of_sentinels_cannot_introduce_a_master(region):
     votes[0].server = votes[1].server = None
     async with _opened(url) as store:
         await asyncio.sleep(5)
-        fault = await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+        fault = await fault_of(entries.put(store, KEYSPACE, KEY, ENTRY))
     assert isinstance(fault, BackendUnavailable)
     assert str(fault).endswith("only 1 of 3 sentinels answer")
     assert old.commands == []
@@ -143,7 +148,7 @@ async def test_disagreeing_sentinels_prevent_a_new_connection(region):
     votes[0].server, votes[1].server = None, new
     async with _opened(url) as store:
         await asyncio.sleep(5)
-        fault = await fault_of(store.entries.put(KEYSPACE, KEY, ENTRY))
+        fault = await fault_of(entries.put(store, KEYSPACE, KEY, ENTRY))
     assert str(fault).endswith("the sentinels name different masters")
     assert old.commands == new.commands == []
 
@@ -173,7 +178,7 @@ def _slots(masters):
 
 async def _put_everywhere(store):
     for number in range(100):
-        await fault_of(store.entries.put(KEYSPACE, str(number), ENTRY))
+        await fault_of(entries.put(store, Keyspace(f"t2_{number}"), KEY, ENTRY))
 
 
 async def test_a_node_that_most_of_the_cluster_replaced_is_left(cluster):
@@ -181,12 +186,12 @@ async def test_a_node_that_most_of_the_cluster_replaced_is_left(cluster):
     async with _opened(url) as store:
         await first_answer(store)
         await _put_everywhere(store)
-        assert old.of(b"SET")
+        assert old.of(b"EVALSHA")
         views[1] = views[2] = views[3] = [heir, second, third]
         await asyncio.sleep(NOTICED_SECONDS)
         old.commands.clear()
         await _put_everywhere(store)
-    assert heir.of(b"SET")
+    assert heir.of(b"EVALSHA")
     assert old.commands == []
 
 
@@ -198,7 +203,7 @@ async def test_one_node_against_the_others_moves_no_slot(cluster):
         await asyncio.sleep(5)
         await _put_everywhere(store)
     assert stranger.commands == []
-    assert first.of(b"SET")
+    assert first.of(b"EVALSHA")
 
 
 async def test_nodes_of_an_idle_cluster_are_polled_at_most_once_a_second(cluster):

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Entry, StoreWarning
+from backends.interface import StoreWarning
 from backends.redis.settings import SentinelSettings
 from backends.redis.topology import server
 from tests.backends.redis.conformance import opened_redis
+from tests.support import entries
+from tests.support.entries import Entry
 from tests.support.outcomes import fault_of
 from tests.support.ports import HOST
-from tests.support.purging import purge
 from tests.support.redis import RedisServer, TlsServer
 from tests.support.redis.observer import Observer
 from tests.support.redis.sentinel import MASTER_NAME
@@ -89,7 +90,7 @@ async def _refusal_of(settings, *servers):
         for _ in range(3):
             watch = Stopwatch(*(server.pid for server in servers))
             with pytest.raises((BackendMisconfigured, BackendUnavailable)) as caught:
-                await store.entries.put(TABLE, "k", ENTRY)
+                await entries.put(store, TABLE, "k", ENTRY)
             assert watch.seconds < REFUSAL_SECONDS
     finally:
         await store.close()
@@ -192,7 +193,7 @@ async def test_a_server_without_tls_is_distinguished_from_a_dead_one(servers, st
             while not any("does not speak TLS" in str(record.fields) for record in log.records):
                 watch = Stopwatch(servers.plain.pid)
                 with pytest.raises((BackendUnavailable, BackendMisconfigured)):
-                    await store.entries.get(TABLE, "k")
+                    await entries.get(store, TABLE, "k")
                 assert watch.seconds < REFUSAL_SECONDS
                 await asyncio.sleep(0.02)
     finally:
@@ -211,7 +212,7 @@ async def test_a_client_certificate_is_presented(tmp_path):
         server.command("CONFIG", "SET", "tls-auth-clients", "yes")
         trusted = {"ca_file": str(server.ca_file), **server.client_files()}
         async with opened_redis(server.url, **trusted) as store:
-            await store.entries.put(TABLE, "k", ENTRY)
+            await entries.put(store, TABLE, "k", ENTRY)
         settings = RedisSettings(url=server.url, **trusted | stranger.client_files())
         assert str(await _refusal_of(settings, server)) == NO_CERTIFICATE
 
@@ -261,8 +262,8 @@ def locked_region(servers):
 async def test_sentinels_have_their_own_user_and_password(locked_region, username):
     access = SentinelSettings(username=username, password=PASSWORD)
     async with opened_redis(locked_region, sentinel=access) as store:
-        await store.entries.put(TABLE, "k", ENTRY)
-        assert await store.entries.get(TABLE, "k") == ENTRY
+        await entries.put(store, TABLE, "k", ENTRY)
+        assert await entries.get(store, TABLE, "k") == ENTRY
 
 
 @pytest.mark.parametrize(
@@ -321,8 +322,8 @@ async def test_percent_encoded_credentials_may_contain_anything(secured, passwor
     async with opened_redis(
         f"rediss://{login}@localhost:{secured.port}/3", ca_file=str(secured.ca_file)
     ) as store:
-        await store.entries.put(TABLE, "k", ENTRY)
-        assert await store.entries.get(TABLE, "k") == ENTRY
+        await entries.put(store, TABLE, "k", ENTRY)
+        assert await entries.get(store, TABLE, "k") == ENTRY
 
 
 async def test_a_password_corrected_at_the_server_needs_no_restart(secured):
@@ -352,11 +353,12 @@ async def test_a_named_user_with_the_documented_rights_can_use_every_port(secure
     large = Entry(b"x" * 65_536, SystemClock().wall_ms() + 60_000)
     secured.command("FLUSHALL")
     async with opened_redis(secured.url, ca_file=str(secured.ca_file)) as store:
-        await store.entries.put(TABLE, "k", ENTRY)
-        await store.entries.put(TABLE, "large", large)
-        assert await asyncio.gather(*(store.entries.get(TABLE, "large") for _ in range(50))) == [large] * 50
-        await store.entries.delete(TABLE, "large")
-        assert [step.deleted for step in await purge(store.entries, TABLE)] == [1]
+        await entries.put(store, TABLE, "k", ENTRY)
+        await entries.put(store, TABLE, "large", large)
+        assert await asyncio.gather(*(entries.get(store, TABLE, "large") for _ in range(50))) == [large] * 50
+        await entries.delete(store, TABLE, "large")
+        await entries.drop(store, TABLE)
+        assert await entries.get(store, TABLE, "k") is None
         assert [(await store.counters.charge("b", 1, 60_000)).admitted for _ in "12"] == [True, False]
         assert await store.records.swap("a", b"1", None)
         record = await store.records.read("a")
@@ -375,8 +377,8 @@ async def test_a_named_user_with_the_documented_rights_can_use_every_port(secure
 
 async def test_a_cluster_is_served_over_tls(tls_cluster):
     async with opened_redis(_as_cluster(tls_cluster.url), ca_file=str(tls_cluster.ca_file)) as store:
-        await store.entries.put(TABLE, "k", ENTRY)
-        assert await store.entries.get(TABLE, "k") == ENTRY
+        await entries.put(store, TABLE, "k", ENTRY)
+        assert await entries.get(store, TABLE, "k") == ENTRY
 
 
 class _TlsSentinel(TlsServer):
@@ -408,7 +410,7 @@ async def test_sentinels_and_their_master_are_reached_over_tls(secured, stranger
         both = tmp_path / "both.pem"
         both.write_bytes(secured.ca_file.read_bytes() + sentinel.ca_file.read_bytes())
         async with opened_redis(url, ca_file=str(both)) as store:
-            await store.entries.put(TABLE, "k", ENTRY)
-            assert await store.entries.get(TABLE, "k") == ENTRY
+            await entries.put(store, TABLE, "k", ENTRY)
+            assert await entries.get(store, TABLE, "k") == ENTRY
         fault = await _refusal_of(RedisSettings(url=url, ca_file=str(stranger)), secured, sentinel)
     assert "certificate" in str(fault)

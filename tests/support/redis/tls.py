@@ -16,8 +16,34 @@ USER, PASSWORD = "gateway", "correct-horse"
 OBSERVER = ("observer", "battery-staple")
 COMMANDS = (
     *("ping", "auth", "select", "info", "cluster|slots", "scan", "evalsha", "eval"),
-    *("get", "getex", "set", "unlink", "incr", "pttl", "pexpire", "hget", "hset", "hdel", "hscan"),
-    *("hlen", "zadd", "zrem", "zcard", "zrangebylex", "xadd", "xrange", "xrevrange"),
+    *(
+        "get",
+        "getex",
+        "set",
+        "unlink",
+        "incr",
+        "incrby",
+        "setrange",
+        "pttl",
+        "pexpire",
+        "hget",
+        "hset",
+        "hdel",
+        "hscan",
+    ),
+    *(
+        "hlen",
+        "hincrby",
+        "zadd",
+        "zrem",
+        "zcard",
+        "zrangebylex",
+        "zrangebyscore",
+        "zscan",
+        "xadd",
+        "xrange",
+        "xrevrange",
+    ),
 )
 
 
