@@ -264,8 +264,12 @@ class TableStore(Protocol):
         """Counts the live entries of a table, or returns the last count where counting reads all of them."""
         ...
 
-    async def drop(self, table: Table) -> None:
-        """Removes all entries of a table that is no longer in use, in bounded steps. It may be repeated."""
+    async def drop(self, tables: Sequence[Table]) -> None:
+        """Removes all entries of tables that are no longer in use, in bounded steps. It may be repeated.
+
+        One call for many tables, so that a store which must look for their entries looks once. A failure
+        concerns any of them.
+        """
         ...
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:

@@ -123,13 +123,17 @@ class DynamoTables:
             after = page.after
         return TableCount(entries, size, now_ms, is_exact=False)
 
-    async def drop(self, table: Table) -> None:
+    async def drop(self, tables: Sequence[Table]) -> None:
+        for table in tables:
+            await self._drop(table)
+
+    async def _drop(self, table: Table) -> None:
         """Removes all entries of a table."""
         page = await self._page(table, ListEntries("", "", 1000, has_values=False, page_bytes=2**20), 0)
         for key, _ in page.entries:
             await self._client.call(Action.DELETE, self._at(table, key))
         if page.after is not None:
-            await self.drop(table)
+            await self._drop(table)
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         """DynamoDB removes expired items itself."""

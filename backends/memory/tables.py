@@ -86,10 +86,11 @@ class MemoryTables:
             return TableCount(0, 0, now_ms, is_exact=True)
         return TableCount(len(entries.by_key), entries.bytes, now_ms, is_exact=True)
 
-    async def drop(self, table: Table) -> None:
-        entries = self._tables.get(table.keyspace)
-        for key in list(entries.by_key) if entries is not None else ():
-            self._store(table, key, None)
+    async def drop(self, tables: Sequence[Table]) -> None:
+        for table in tables:
+            entries = self._tables.get(table.keyspace)
+            for key in list(entries.by_key) if entries is not None else ():
+                self._store(table, key, None)
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:  # noqa: ARG002 - all have one order
         has_more = True

@@ -116,7 +116,11 @@ class RedisTables:
             raise BackendUnavailable(NOT_REDIS)
         return TableCount(count, int(size) if isinstance(size, bytes) else 0, now_ms, is_exact=True)
 
-    async def drop(self, table: Table) -> None:
+    async def drop(self, tables: Sequence[Table]) -> None:
+        for table in tables:
+            await self._drop(table)
+
+    async def _drop(self, table: Table) -> None:
         """Removes a table: its entries at once, its expiries in steps."""
         home = self._home(table.home)
         name = table.keyspace.encode()
