@@ -1,4 +1,4 @@
-"""The three ports that every store implements, and the values that they exchange.
+"""The ports that every store implements beside those of `tables.py`, and the values that they exchange.
 
 Duties of every implementation, each proved by the conformance suite in `tests/backends/conformance.py`:
 
@@ -11,9 +11,12 @@ Duties of every implementation, each proved by the conformance suite in `tests/b
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NewType, Protocol
+from typing import TYPE_CHECKING, NewType, Protocol
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from backends.tables import ChargedStore, TableStore
 
 Keyspace = NewType("Keyspace", str)
 """The opaque identifier of one table's entries, never used twice."""
@@ -82,11 +85,15 @@ class Charge(Struct, frozen=True, gc=False):
 class WindowCounter(Protocol):
     """Charges by bucket, counted in windows that open at the first charge."""
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Charge:
         """Admits exactly up to `limit` charges of `bucket` per window, over all replicas.
 
-        A refused charge is not counted.
+        An `amount` is admitted as a whole or not at all. A refused charge is not counted.
         """
+        ...
+
+    async def refund(self, bucket: str, charge: Charge, amount: int) -> None:
+        """Takes back an admitted charge of `amount`, unless its window has closed."""
         ...
 
 
@@ -202,6 +209,14 @@ class Backend(Protocol):
 
     @property
     def entries(self) -> EntryStore: ...
+
+    @property
+    def tables(self) -> "TableStore": ...
+
+    @property
+    def charged(self) -> "ChargedStore":
+        """The tables, charged to the store's own counters."""
+        ...
 
     @property
     def counters(self) -> WindowCounter: ...

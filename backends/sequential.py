@@ -1,10 +1,10 @@
 """Steps in two parts, for counters and entries that no single atomic step can reach."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import suppress
 
 from backends.errors import BackendError, ChargeFailed
-from backends.interface import Charge
+from backends.interface import Charge, WindowCounter
 from backends.tables import (
     Budget,
     Charges,
@@ -17,28 +17,19 @@ from backends.tables import (
 )
 
 
-class Counters(Protocol):
-    """Window counters whose charges can be taken back."""
-
-    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Charge:
-        """Admits a charge of `amount`, whole or not at all."""
-        ...
-
-    async def refund(self, bucket: str, amount: int) -> None:
-        """Takes back a charge of the open window, if it is still open."""
-        ...
-
-
 class SequentialSteps:
     """A `ChargedStore`: charges the budgets in order, then executes the operations.
 
     If a later budget refuses, earlier charges are taken back. In between, another call may be refused that
     would have been admitted; none is admitted beyond a limit.
+
+    With `is_lenient`, operations are executed uncharged while the counters fail.
     """
 
-    def __init__(self, counters: Counters, tables: TableStore) -> None:
+    def __init__(self, counters: WindowCounter, tables: TableStore, *, is_lenient: bool = False) -> None:
         self._counters = counters
         self._tables = tables
+        self._is_lenient = is_lenient
 
     async def step(
         self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
@@ -46,7 +37,9 @@ class SequentialSteps:
         try:
             charged = await self._charge_all(charges)
         except BackendError as error:
-            raise ChargeFailed(str(error)) from error
+            if not self._is_lenient:
+                raise ChargeFailed(str(error)) from error
+            charged = ()
         if isinstance(charged, Refused):
             return charged
         results = [await self._tables.execute(table, each, now_ms) for each in operations]
@@ -59,8 +52,9 @@ class SequentialSteps:
                 budget.bucket, budget.limit, charges.window_ms, charges.amount
             )
             if not charge.admitted:
-                for earlier, _ in charged:
-                    await self._counters.refund(earlier.bucket, charges.amount)
+                for earlier, admitted in charged:
+                    with suppress(BackendError):  # the window then counts a charge too many, never too few
+                        await self._counters.refund(earlier.bucket, admitted, charges.amount)
                 return Refused(budget, charge)
             charged.append((budget, charge))
         return tuple(charge for _, charge in charged)

@@ -167,6 +167,14 @@ class NoRoom(Struct, frozen=True, gc=False):
     """The home's storage limit leaves no room for the entry."""
 
 
+class OldLayout(Struct, frozen=True, gc=False):
+    """The table has a layout without this operation: an operator must upgrade it. Nothing was done."""
+
+
+class Moving(Struct, frozen=True, gc=False):
+    """The last entries of the table are being moved to another layout. Nothing was written."""
+
+
 class NotInteger(Struct, frozen=True, gc=False):
     """The value is not an integer in range, or the sum would not be."""
 
@@ -189,7 +197,9 @@ class Page(Struct, frozen=True, gc=False):
     after: str | None
 
 
-EntryResult = StoredEntry | NoEntry | Written | Removed | Unmet | NoRoom | NotInteger | Sum | Page
+EntryResult = (
+    StoredEntry | NoEntry | Written | Removed | Unmet | NoRoom | NotInteger | Sum | Page | OldLayout | Moving
+)
 
 
 # ---- Charges
@@ -221,7 +231,10 @@ class Refused(Struct, frozen=True, gc=False):
 
 
 class Done(Struct, frozen=True, gc=False):
-    """All budgets admitted the charge. One result for each operation."""
+    """All budgets admitted the charge. One result for each operation.
+
+    `charges` are empty if the counters failed, and the store may go on without them.
+    """
 
     charges: tuple[Charge, ...]
     results: tuple[EntryResult, ...]
@@ -277,4 +290,8 @@ class TableStore(Protocol):
 
         Called about once an hour, by one replica. It may be repeated, and run beside itself.
         """
+        ...
+
+    async def drop(self, table: Table) -> None:
+        """Removes all entries of a table that is no longer in use. May be repeated."""
         ...

@@ -70,10 +70,17 @@ class DynamoWindowCounter:
                 return Charge(admitted=True, closes_in_ms=window_ms, remaining=limit - amount)
         raise BackendUnavailable("the window keeps changing")
 
-    async def refund(self, bucket: str, amount: int) -> None:
-        """Takes back a charge, if its window still has it."""
-        values = {":amount": number(amount), ":now": number(self._now_ms())}
-        request = self._update(bucket, "SET n = n - :amount", "n >= :amount AND c > :now", values)
+    async def refund(self, bucket: str, charge: Charge, amount: int) -> None:
+        """Takes back a charge, if its window is still open; a later one ends later."""
+        now_ms = self._now_ms()
+        values = {
+            ":amount": number(amount),
+            ":now": number(now_ms),
+            ":end": number(now_ms + charge.closes_in_ms),
+        }
+        request = self._update(
+            bucket, "SET n = n - :amount", "n >= :amount AND c > :now AND c <= :end", values
+        )
         with suppress(ConditionFailed):
             await self._client.call(Action.UPDATE, request)
 

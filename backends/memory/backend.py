@@ -1,4 +1,4 @@
-"""The memory store: its settings, window counters, directory records, and the backend of all three ports."""
+"""The memory store: its settings, window counters, directory records, and the backend of all ports."""
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
@@ -72,9 +72,14 @@ class MemoryWindowCounter:
         self._windows: dict[str, _Window] = {}
         self._closing: list[tuple[int, str]] = []
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
-        charged = self.charge_all(Charges((Budget(bucket, limit),), window_ms))
+    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Charge:
+        charged = self.charge_all(Charges((Budget(bucket, limit),), window_ms, amount))
         return charged.charge if isinstance(charged, Refused) else charged[0]
+
+    async def refund(self, bucket: str, charge: Charge, amount: int) -> None:
+        window = self._windows.get(bucket)
+        if window is not None and window.closes_at_ms - self._now_ms() <= charge.closes_in_ms:
+            window.charges = max(window.charges - amount, 0)
 
     def charge_all(self, charges: Charges) -> Refused | tuple[Charge, ...]:
         """Charges every budget, or none."""

@@ -7,7 +7,7 @@ from backends.errors import BackendUnavailable
 from backends.interface import Charge
 from backends.redis.topology.interface import Script, Topology
 from backends.redis.wire.commands import Keys
-from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.replies import NOT_REDIS, check_done
 from backends.redis.wire.resp import Reply
 
 
@@ -23,8 +23,10 @@ _CHARGE = Script(
 local charges = tonumber(redis.call('GETEX', KEYS[1]) or 0)
 local closes_in_ms = redis.call('PTTL', KEYS[1]) + 1
 local admitted, remaining = 0, 0
-if not charges or charges < tonumber(ARGV[1]) then
-    admitted, remaining = 1, ARGV[1] - redis.call('INCR', KEYS[1])
+if not charges or charges + ARGV[3] <= tonumber(ARGV[1]) then
+    admitted, remaining = 1, ARGV[1] - redis.call('INCRBY', KEYS[1], ARGV[3])
+elseif charges < tonumber(ARGV[1]) then
+    remaining = ARGV[1] - charges
 end
 if closes_in_ms < 1 then
     closes_in_ms = tonumber(ARGV[2])
@@ -32,7 +34,7 @@ if closes_in_ms < 1 then
 end
 return {admitted, closes_in_ms, remaining}
 """,
-    arguments=2,
+    arguments=3,
     result_of=_charge_of,
 )
 """Charges a window; returns whether it admits the charge, how long it stays open and what it still admits
@@ -47,9 +49,23 @@ never expires would refuse its tenant for ever. Redis keeps a key through the wh
 expires, hence `+ 1` and `- 1`.
 
 GETEX instead of GET, because Redis classifies it as a write that needs no memory. A script whose first write
-is of that kind may continue at `maxmemory`. After a plain GET the INCR would be refused with OOM, and a
+is of that kind may continue at `maxmemory`. After a plain GET the INCRBY would be refused with OOM, and a
 tenant that fills the store would stop the reads of all others, which are charged as well.
 """
+
+
+_REFUND = Script(
+    """
+local charges = tonumber(redis.call('GET', KEYS[1]) or 0)
+if charges and charges >= tonumber(ARGV[1]) and redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+    redis.call('DECRBY', KEYS[1], ARGV[1])
+end
+return 'OK'
+""",
+    arguments=2,
+    result_of=check_done,
+)
+"""Takes back a charge from the window that was open for ARGV[2] ms then. A later window is open for longer."""
 
 
 class RedisWindowCounter:
@@ -59,6 +75,10 @@ class RedisWindowCounter:
         self._topology = topology
         self._keys = keys
 
-    def charge(self, bucket: str, limit: int, window_ms: int) -> Coroutine[Any, Any, Charge]:
+    def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Coroutine[Any, Any, Charge]:
         name = self._keys.window(bucket)
-        return _CHARGE.call(self._topology, name, b"%d" % limit, b"%d" % window_ms)
+        return _CHARGE.call(self._topology, name, b"%d" % limit, b"%d" % window_ms, b"%d" % amount)
+
+    def refund(self, bucket: str, charge: Charge, amount: int) -> Coroutine[Any, Any, None]:
+        name = self._keys.window(bucket)
+        return _REFUND.call(self._topology, name, b"%d" % amount, b"%d" % charge.closes_in_ms)

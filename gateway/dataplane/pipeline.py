@@ -6,13 +6,13 @@ The handler has already checked the route and the size of the body.
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import assert_never
 
 from msgspec import Struct
 
 from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import Entry, EntryStore
+from backends.tables import Revision
 from gateway.dataplane.parsing import parse
 from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
@@ -49,6 +49,7 @@ from gateway.observability.usage import Usage
 
 log = logging.getLogger("kvs.pipeline")
 
+_NO_REVISION = Revision("")
 _CUT_SHORT = Answer(ShuttingDown.status, b"", UsageOutcome.ERROR)
 """The metered answer of a call that a shutdown cancels; the handler makes the real one."""
 
@@ -152,14 +153,14 @@ class Executor:
 
         Raises StorageUnavailable: a put or delete may have been applied or not.
         """
-        keyspace = metered.grant.keyspace
+        keyspace = metered.grant.table.keyspace
         try:
             match operation:
                 case Put():
                     if not metered.call.attempt.may_write():
                         raise Overloaded(NOT_BEGUN)
                     await self._entries.put(keyspace, operation.key, self._entry(operation))
-                    return Stored()
+                    return Stored(_NO_REVISION)
                 case Get():
                     return self._unless_expired(await self._entries.get(keyspace, operation.key))
                 case Delete():
@@ -167,8 +168,8 @@ class Executor:
                         raise Overloaded(NOT_BEGUN)
                     await self._entries.delete(keyspace, operation.key)
                     return Deleted()
-                case _ as unreachable:
-                    assert_never(unreachable)
+                case _:
+                    raise InternalError
         except BackendError as error:
             raise StorageUnavailable from error
 
@@ -181,4 +182,4 @@ class Executor:
             entry.expires_at_ms is not None and entry.expires_at_ms <= self._clock.wall_ms()
         ):
             return Missing()
-        return Found(entry.value, entry.expires_at_ms)
+        return Found(entry.value, entry.expires_at_ms, _NO_REVISION)

@@ -19,7 +19,9 @@ from msgspec.structs import replace
 
 from backends.errors import CorruptEntry
 from backends.interface import Keyspace, Record
-from gateway.domain.model import Binding, Budget, Environment, TenantLabels
+from backends.tables import Budget, Charges, Table
+from gateway.domain.model import Binding, Environment, Grant, TenantLabels
+from gateway.domain.rules import WINDOW_MS
 
 Document = TypeVar("Document", bound=Struct)
 
@@ -234,16 +236,18 @@ def bind(
 
     Buckets of apps and tables never collide: a table id contains no slash, an app's name does.
     """
-    budgets = [Budget(str(app.environment), app.requests_per_minute or default_limit)]
-    if table.minute_limit is not None:
-        budgets.insert(0, Budget(table.id, table.minute_limit))
+    home = str(app.environment)
+    of_app = Budget(home, app.requests_per_minute or default_limit)
+    limit = table.minute_limit
     return Binding(
         environment=app.environment,
         app_type=intern(app.type),
         active=app.active,
-        keyspace=Keyspace(table.id),
-        budgets=tuple(budgets),
-        labels=labels_of(app, table),
+        grant=Grant(
+            Table(home, Keyspace(table.id)),
+            Charges((of_app,) if limit is None else (Budget(table.id, limit), of_app), WINDOW_MS),
+            labels_of(app, table),
+        ),
         valid_until_ms=valid_until_ms,
     )
 

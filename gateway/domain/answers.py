@@ -2,13 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import assert_never
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gateway.domain.errors import MethodNotAllowed, RateLimited, Refusal, SignatureRefusal
+from gateway.domain.errors import InternalError, MethodNotAllowed, RateLimited, Refusal, SignatureRefusal
 from gateway.domain.model import (
     Deleted,
     Found,
@@ -61,8 +60,8 @@ def render(outcome: Outcome) -> Answer:
             return _DELETED
         case Missing():
             return _MISSING
-        case _ as unreachable:
-            assert_never(unreachable)
+        case _:
+            raise InternalError
 
 
 def _found(entry: Found) -> bytes:

@@ -4,7 +4,7 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
-from backends.interface import Keyspace
+from backends.tables import ANY, Budget, Charges, Condition, Revision, StoredEntry, Table
 
 
 class Operation(StrEnum):
@@ -13,6 +13,10 @@ class Operation(StrEnum):
     PUT = "put"
     GET = "get"
     DELETE = "delete"
+    LIST = "list"
+    INCREMENT = "increment"
+    TOUCH = "touch"
+    BATCH = "batch"
 
 
 class UsageOutcome(IntEnum):
@@ -23,6 +27,7 @@ class UsageOutcome(IntEnum):
     INVALID = 2
     RATE_LIMITED = 3
     ERROR = 4
+    PRECONDITION_FAILED = 5
 
     @property
     def label(self) -> str:
@@ -52,13 +57,6 @@ class Caller(Struct, frozen=True, gc=False):
     access_key_id: str | None = None
 
 
-class Budget(Struct, frozen=True, cache_hash=True, gc=False):
-    """The name of a counter, and the number of calls that it admits per window."""
-
-    bucket: str
-    limit: int
-
-
 class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """The labels of billed usage."""
 
@@ -68,24 +66,38 @@ class TenantLabels(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     table: str
 
 
+class Grant(Struct, frozen=True, gc=False):
+    """The admission to a table. Only a grant opens a meter, and only an open meter a store.
+
+    `charges` is the price of one request. The table's budget is charged first (D42).
+    """
+
+    table: Table
+    charges: Charges
+    labels: TenantLabels
+
+
 class Binding(Struct, frozen=True, gc=False):
-    """The table, app environment and limits of a table token. The table's budget is charged first (D42)."""
+    """The table, app environment and limits of a table token.
+
+    `grant` is what admission gives to each call of the token, built once.
+    """
 
     environment: Environment
     app_type: str
     active: bool
-    keyspace: Keyspace
-    budgets: tuple[Budget, ...]
-    labels: TenantLabels
+    grant: Grant
     valid_until_ms: int | None = None
 
+    @property
+    def table(self) -> Table:
+        """The place of the table in the store."""
+        return self.grant.table
 
-class Grant(Struct, frozen=True, gc=False):
-    """A binding that passed admission. Only a grant opens a meter, and only an open meter a store."""
-
-    keyspace: Keyspace
-    budgets: tuple[Budget, ...]
-    labels: TenantLabels
+    @property
+    def budgets(self) -> tuple[Budget, *tuple[Budget, ...]]:
+        """What each call is charged to, in order."""
+        return self.grant.charges.budgets
 
 
 class RateLimitStatus(Struct, frozen=True, gc=False):
@@ -104,12 +116,16 @@ class ResponseNotes(Struct, gc=False):
     rate_limit: RateLimitStatus | None = None
 
 
+# ---- Operations
+
+
 class Put(Struct, frozen=True, gc=False):
     """Stores `value` (the JSON text as sent) under `key`; `ttl_seconds` None means no expiry."""
 
     key: str
     value: bytes
     ttl_seconds: int | None
+    condition: Condition = ANY
 
 
 class Get(Struct, frozen=True, gc=False):
@@ -122,17 +138,58 @@ class Delete(Struct, frozen=True, gc=False):
     """Removes the value under `key`, if any."""
 
     key: str
+    condition: Condition = ANY
+
+
+class List(Struct, frozen=True, gc=False):
+    """Lists keys that begin with `prefix`, from behind the key `after` on, with or without their values."""
+
+    prefix: str
+    after: str
+    limit: int
+    has_values: bool
+
+
+class Increment(Struct, frozen=True, gc=False):
+    """Adds `by` to the integer under `key`. `ttl_seconds` applies to an entry that it creates."""
+
+    key: str
+    by: int
+    ttl_seconds: int | None
+
+
+class Touch(Struct, frozen=True, gc=False):
+    """Gives the entry under `key` another expiry; `ttl_seconds` None means no expiry."""
+
+    key: str
+    ttl_seconds: int | None
+    condition: Condition = ANY
+
+
+class Batch(Struct, frozen=True, gc=False):
+    """One to 25 operations, each done by itself, in order."""
+
+    operations: tuple[Put | Get | Delete, ...]
+
+
+TableOperation = Put | Get | Delete | List | Increment | Touch | Batch
+
+
+# ---- Outcomes
 
 
 class Stored(Struct, frozen=True, gc=False):
     """The store has acknowledged a put."""
 
+    revision: Revision
+
 
 class Found(Struct, frozen=True, gc=False):
-    """A value and the wall-clock millisecond at which it expires."""
+    """A value, the wall-clock millisecond at which it expires, and the write that made it."""
 
     value: bytes
     expires_at_ms: int | None
+    revision: Revision
 
 
 class Missing(Struct, frozen=True, gc=False):
@@ -143,5 +200,43 @@ class Deleted(Struct, frozen=True, gc=False):
     """The entry is gone, whether or not it existed."""
 
 
-TableOperation = Put | Get | Delete
-Outcome = Stored | Found | Missing | Deleted
+class Listed(Struct, frozen=True, gc=False):
+    """A page of entries by key, and the cursor of the next page; None on the last one.
+
+    Without `has_values` each entry's value is empty.
+    """
+
+    entries: tuple[tuple[str, StoredEntry], ...]
+    cursor: str | None
+    has_values: bool = False
+
+
+class Counted(Struct, frozen=True, gc=False):
+    """The integer that an increment has stored."""
+
+    value: int
+    expires_at_ms: int | None
+    revision: Revision
+
+
+class Touched(Struct, frozen=True, gc=False):
+    """The entry has another expiry and revision."""
+
+    expires_at_ms: int | None
+    revision: Revision
+
+
+class NotDone(Struct, frozen=True, gc=False):
+    """The error code of an operation of a batch that was not done, and its billing outcome."""
+
+    code: str
+    usage: UsageOutcome
+
+
+class BatchDone(Struct, frozen=True, gc=False):
+    """The outcome of each operation of a batch, in order."""
+
+    results: "tuple[Stored | Found | Missing | Deleted | NotDone, ...]"
+
+
+Outcome = Stored | Found | Missing | Deleted | Listed | Counted | Touched | BatchDone

@@ -1,6 +1,6 @@
 """One decorator per port: observers wrap every store call.
 
-`put` and the other methods return the coroutine of the outermost observer instead of awaiting it, so that an
+`step` and the other methods return the coroutine of the outermost observer instead of awaiting it, so that an
 observed call costs one additional coroutine, not two.
 """
 
@@ -22,6 +22,22 @@ from backends.interface import (
     Record,
     RecordStore,
     WindowCounter,
+)
+from backends.tables import (
+    AddToEntry,
+    ChargedStore,
+    Charges,
+    DeleteEntry,
+    EntryOperation,
+    EntryResult,
+    GetEntry,
+    ListEntries,
+    PutEntry,
+    Step,
+    Table,
+    TableCount,
+    TableStore,
+    TouchEntry,
 )
 from gateway.observability.logs import LogThrottle, describe_exception
 from gateway.observability.metrics import ServiceMetrics
@@ -81,6 +97,43 @@ class _Timer:
         return result
 
 
+class ObservedChargedStore:
+    """A `ChargedStore` around another. A step is named by its operation, `batch` if there are several."""
+
+    def __init__(self, inner: ChargedStore, backend: str, observers: Sequence[StoreObserver]) -> None:
+        self._inner = inner
+        self._by_kind = _by_kind(observers, backend)
+        self._charge = _wrapper(observers, backend, "charge")
+        self._batch = _wrapper(observers, backend, "batch")
+
+    def step(
+        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+    ) -> Call[Step]:
+        step = self._inner.step(charges, table, operations, now_ms)
+        if len(operations) == 1:
+            return self._by_kind[type(operations[0])](step)
+        return self._batch(step) if operations else self._charge(step)
+
+
+class ObservedTableStore:
+    """A `TableStore` around another."""
+
+    def __init__(self, inner: TableStore, backend: str, observers: Sequence[StoreObserver]) -> None:
+        self._inner = inner
+        self._by_kind = _by_kind(observers, backend)
+        self._count = _wrapper(observers, backend, "count")
+        self._drop = _wrapper(observers, backend, "drop")
+
+    def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> Call[EntryResult]:
+        return self._by_kind[type(operation)](self._inner.execute(table, operation, now_ms))
+
+    def count(self, table: Table, now_ms: int) -> Call[TableCount]:
+        return self._count(self._inner.count(table, now_ms))
+
+    def drop(self, table: Table) -> Call[None]:
+        return self._drop(self._inner.drop(table))
+
+
 class ObservedEntryStore:
     """An `EntryStore` around another. The first of `observers` is the innermost."""
 
@@ -111,9 +164,13 @@ class ObservedWindowCounter:
     def __init__(self, inner: WindowCounter, backend: str, observers: Sequence[StoreObserver]) -> None:
         self._inner = inner
         self._charge = _wrapper(observers, backend, "charge")
+        self._refund = _wrapper(observers, backend, "refund")
 
-    def charge(self, bucket: str, limit: int, window_ms: int) -> Call[Charge]:
-        return self._charge(self._inner.charge(bucket, limit, window_ms))
+    def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Call[Charge]:
+        return self._charge(self._inner.charge(bucket, limit, window_ms, amount))
+
+    def refund(self, bucket: str, charge: Charge, amount: int) -> Call[None]:
+        return self._refund(self._inner.refund(bucket, charge, amount))
 
 
 class ObservedRecordStore:
@@ -138,6 +195,20 @@ class ObservedRecordStore:
 
     def page(self, prefix: str, *, after: str, limit: int) -> Call[Sequence[NamedRecord]]:
         return self._page(self._inner.page(prefix, after=after, limit=limit))
+
+
+_KINDS: dict[type[EntryOperation], str] = {
+    PutEntry: "put",
+    GetEntry: "get",
+    DeleteEntry: "delete",
+    ListEntries: "list",
+    AddToEntry: "increment",
+    TouchEntry: "touch",
+}
+
+
+def _by_kind(observers: Sequence[StoreObserver], backend: str) -> dict[type[EntryOperation], Wrapper]:
+    return {kind: _wrapper(observers, backend, name) for kind, name in _KINDS.items()}
 
 
 def _wrapper(observers: Sequence[StoreObserver], backend: str, operation: str) -> Wrapper:

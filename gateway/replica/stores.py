@@ -8,10 +8,14 @@ from msgspec import Struct
 from backends import StoreSettings
 from backends.clock import Clock
 from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
+from backends.sequential import SequentialSteps
+from backends.tables import ChargedStore, TableStore
 from gateway.config.settings import Settings
 from gateway.observability.stores import (
+    ObservedChargedStore,
     ObservedEntryStore,
     ObservedRecordStore,
+    ObservedTableStore,
     ObservedWindowCounter,
     StoreObserver,
 )
@@ -25,6 +29,8 @@ class Stores(Struct, frozen=True):
     """The observed ports that the planes use, and the backend behind each dependency."""
 
     entries: EntryStore
+    tables: TableStore
+    charged: ChargedStore
     counters: WindowCounter
     records: RecordStore
     dependencies: dict[str, Backend]
@@ -53,9 +59,19 @@ async def open_stores(
     counters = store if settings.counters is None else await open_store(settings.counters, clock)
     if "memory" in (store.name, counters.name):
         log.warning("the memory store serves one replica only, and loses its data when it ends")
+    tables = ObservedTableStore(store.tables, store.name, observers)
+    observed_counters = ObservedWindowCounter(counters.counters, counters.name, observers)
+    charged: ChargedStore
+    if counters is store and not isinstance(store.charged, SequentialSteps):
+        charged = ObservedChargedStore(store.charged, store.name, observers)
+    else:
+        is_lenient = settings.rate_limit.on_failure == "allow"
+        charged = SequentialSteps(observed_counters, tables, is_lenient=is_lenient)
     return Stores(
         entries=ObservedEntryStore(store.entries, store.name, observers),
-        counters=ObservedWindowCounter(counters.counters, counters.name, observers),
+        tables=tables,
+        charged=charged,
+        counters=observed_counters,
         records=ObservedRecordStore(store.records, store.name, observers),
         dependencies={"store": store, "counters": counters, "directory": store},
     )

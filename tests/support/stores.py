@@ -5,6 +5,20 @@ from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable
 from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, PurgeStep, Record
+from backends.tables import (
+    AddToEntry,
+    Charges,
+    DeleteEntry,
+    EntryOperation,
+    EntryResult,
+    GetEntry,
+    ListEntries,
+    PutEntry,
+    Step,
+    Table,
+    TableCount,
+    TouchEntry,
+)
 
 
 class Faults:
@@ -58,9 +72,60 @@ class _Counters:
     def __init__(self, inner: Backend, faults: Faults) -> None:
         self._inner, self._faults = inner.counters, faults
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Charge:
         await self._faults.pass_through("charge", bucket)
-        return await self._inner.charge(bucket, limit, window_ms)
+        return await self._inner.charge(bucket, limit, window_ms, amount)
+
+    async def refund(self, bucket: str, charge: Charge, amount: int) -> None:
+        await self._faults.pass_through("refund", bucket)
+        await self._inner.refund(bucket, charge, amount)
+
+
+class _Tables:
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self._inner, self._faults = inner.tables, faults
+
+    async def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
+        await self._faults.pass_through(*_named(operation))
+        return await self._inner.execute(table, operation, now_ms)
+
+    async def count(self, table: Table, now_ms: int) -> TableCount:
+        await self._faults.pass_through("count", table.keyspace)
+        return await self._inner.count(table, now_ms)
+
+    async def drop(self, table: Table) -> None:
+        await self._faults.pass_through("drop", table.keyspace)
+        await self._inner.drop(table)
+
+
+class _Charged:
+    """A step is one call: `charge`, and the names of its operations."""
+
+    def __init__(self, inner: Backend, faults: Faults) -> None:
+        self._inner, self._faults = inner.charged, faults
+
+    async def step(
+        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+    ) -> Step:
+        await self._faults.pass_through("charge", charges.budgets[-1].bucket)
+        for operation in operations:
+            await self._faults.pass_through(*_named(operation))
+        return await self._inner.step(charges, table, operations, now_ms)
+
+
+_NAMES = {
+    PutEntry: "put",
+    GetEntry: "get",
+    DeleteEntry: "delete",
+    ListEntries: "list",
+    AddToEntry: "increment",
+    TouchEntry: "touch",
+}
+
+
+def _named(operation: EntryOperation) -> tuple[str, str]:
+    """Returns the name of an operation, and its key."""
+    return _NAMES[type(operation)], operation.prefix if isinstance(operation, ListEntries) else operation.key
 
 
 class _Records:
@@ -96,6 +161,8 @@ class FaultyBackend:
         self.entries = _Entries(inner, faults)
         self.counters = _Counters(inner, faults)
         self.records = _Records(inner, faults)
+        self.tables = _Tables(inner, faults)
+        self.charged = _Charged(inner, faults)
         self._inner, self._faults = inner, faults
 
     async def ping(self) -> None:

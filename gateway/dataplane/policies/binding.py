@@ -69,4 +69,4 @@ def admit(caller: Caller, binding: Binding) -> Grant:
         raise CallerNotApproved(
             f"credentials: issued for {caller.environment}, the table belongs to another app environment"
         )
-    return Grant(binding.keyspace, binding.budgets, binding.labels)
+    return binding.grant

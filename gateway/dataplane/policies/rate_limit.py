@@ -9,8 +9,9 @@ from typing import Protocol
 
 from backends.errors import BackendError
 from backends.interface import WindowCounter
+from backends.tables import Budget
 from gateway.domain.errors import QuotaUnavailable, RateLimited
-from gateway.domain.model import Budget, Grant, RateLimitStatus
+from gateway.domain.model import Grant, RateLimitStatus
 from gateway.domain.rules import WINDOW_MS
 
 _CACHED_REFUSALS = 10_000
@@ -46,7 +47,7 @@ class ExactRateLimiter:
         tighter: RateLimitStatus | None = None
         if self._closed_until_ms:
             self._refuse_while_closed(grant)
-        for budget in grant.budgets:
+        for budget in grant.charges.budgets:
             asked_at_ms = self._now_ms()
             try:
                 charge = await self._counters.charge(budget.bucket, budget.limit, WINDOW_MS)
@@ -66,14 +67,16 @@ class ExactRateLimiter:
 
         Otherwise calls over the limit of the app environment would keep using up the limit of the table.
         """
-        closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in grant.budgets)
+        closed_until_ms = max(self._closed_until_ms.get(budget, 0) for budget in grant.charges.budgets)
         if not closed_until_ms:
             return
         remaining_ms = closed_until_ms - self._now_ms()
         if remaining_ms > 0:
-            closed = (each for each in grant.budgets if self._closed_until_ms.get(each) == closed_until_ms)
+            closed = (
+                each for each in grant.charges.budgets if self._closed_until_ms.get(each) == closed_until_ms
+            )
             raise self._refusal(grant, next(closed), remaining_ms)
-        for budget in grant.budgets:
+        for budget in grant.charges.budgets:
             self._closed_until_ms.pop(budget, None)
 
     def _refusal(self, grant: Grant, budget: Budget, closes_in_ms: int) -> RateLimited:
@@ -100,7 +103,7 @@ class LenientRateLimiter:
 
 
 def _status(grant: Grant, budget: Budget, remaining: int, closes_in_ms: int) -> RateLimitStatus:
-    owner = "app environment" if budget is grant.budgets[-1] else "table"
+    owner = "app environment" if budget is grant.charges.budgets[-1] else "table"
     return RateLimitStatus(owner, budget.limit, remaining, _whole_seconds(closes_in_ms))
 
 

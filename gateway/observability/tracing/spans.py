@@ -33,7 +33,9 @@ from gateway.observability.stores import Call, Result, Wrapper
 from gateway.observability.tracing.exporting import Export
 
 _METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
-_CALLS_OF_REQUESTS = frozenset({"put", "get", "delete", "charge", "read"})
+_CALLS_OF_REQUESTS = frozenset(
+    {"put", "get", "delete", "list", "increment", "touch", "batch", "charge", "refund", "read"}
+)
 """Store operations of data plane requests; all others belong to the control plane and background work."""
 
 _SYSTEMS = {"dynamodb": "aws.dynamodb"}
