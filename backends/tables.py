@@ -291,7 +291,3 @@ class TableStore(Protocol):
         Called about once an hour, by one replica. It may be repeated, and run beside itself.
         """
         ...
-
-    async def drop(self, table: Table) -> None:
-        """Removes all entries of a table that is no longer in use. May be repeated."""
-        ...

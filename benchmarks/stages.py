@@ -31,7 +31,7 @@ from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.answers import Answer, render
 from gateway.domain.call import Call
-from gateway.domain.model import Operation, Put, ResponseNotes
+from gateway.domain.model import Get, Operation, Put, ResponseNotes
 from gateway.domain.rules import Limits
 from gateway.http.messages import Handler, Request, Response
 
@@ -83,6 +83,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
     request = parse(call, limits, ResponseNotes())
+    assert isinstance(request, Put | Get)
     await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
     outcome = await executor.execute(open_meter(grant, call), request)
     answer = render(outcome)

@@ -65,7 +65,7 @@ return 'OK'
     arguments=2,
     result_of=check_done,
 )
-"""Takes back a charge from the window that was open for ARGV[2] ms then. A later window is open for longer."""
+"""Takes back a charge of the window that was open for ARGV[2] ms then: a later one is open for longer."""
 
 
 class RedisWindowCounter:

@@ -244,7 +244,7 @@ def bind(
         app_type=intern(app.type),
         active=app.active,
         grant=Grant(
-            Table(home, Keyspace(table.id)),
+            Table(home, Keyspace(table.id), app.max_bytes),
             Charges((of_app,) if limit is None else (Budget(table.id, limit), of_app), WINDOW_MS),
             labels_of(app, table),
         ),

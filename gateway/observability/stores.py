@@ -123,6 +123,7 @@ class ObservedTableStore:
         self._by_kind = _by_kind(observers, backend)
         self._count = _wrapper(observers, backend, "count")
         self._drop = _wrapper(observers, backend, "drop")
+        self._tidy = _wrapper(observers, backend, "tidy")
 
     def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> Call[EntryResult]:
         return self._by_kind[type(operation)](self._inner.execute(table, operation, now_ms))
@@ -132,6 +133,9 @@ class ObservedTableStore:
 
     def drop(self, table: Table) -> Call[None]:
         return self._drop(self._inner.drop(table))
+
+    def tidy(self, tables: Sequence[Table], now_ms: int) -> Call[None]:
+        return self._tidy(self._inner.tidy(tables, now_ms))
 
 
 class ObservedEntryStore:

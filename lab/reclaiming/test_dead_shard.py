@@ -61,7 +61,7 @@ async def parts(store, clock):
 async def _table(store, parts, name: str, keys: int = ENTRIES) -> Keyspace:
     """With entries on every master that answers."""
     _, token = await parts.directory.create_table(SHOP, name, None)
-    keyspace = (await parts.bindings.resolve(token.encode())).keyspace
+    keyspace = (await parts.bindings.resolve(token.encode())).table.keyspace
     await _fill(store, keyspace, keys)
     return keyspace
 

@@ -9,6 +9,7 @@ from backends import MemorySettings
 from backends.interface import Backend, Entry, Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.memory.entries import _cost
+from backends.tables import Budget, Charges, Revision, Table
 from gateway.dataplane.pipeline import Executor, MeteredCall
 from gateway.domain.call import Call, Headers
 from gateway.domain.model import (
@@ -55,19 +56,23 @@ class Model:
             case Put(_, value, ttl_seconds):
                 expires_at_ms = None if ttl_seconds is None else now_ms + ttl_seconds * 1000
                 self._entries[entry_key] = (value, expires_at_ms)
-                return Stored()
+                return Stored(Revision(""))
             case Delete():
                 self._entries.pop(entry_key, None)
                 return Deleted()
             case Get():
                 value, expires_at_ms = self._entries.get(entry_key, (b"", 0))
                 is_there = expires_at_ms is None or now_ms < expires_at_ms
-                return Found(value, expires_at_ms) if is_there else Missing()
+                return Found(value, expires_at_ms, Revision("")) if is_there else Missing()
 
 
 def metered_call(table: str, clock: FakeClock) -> MeteredCall:
     """A granted call of `table`."""
-    grant = Grant(Keyspace(table), (), TenantLabels("o", "a", "e", table))
+    grant = Grant(
+        Table("o/a/e", Keyspace(table)),
+        Charges((Budget("o/a/e", 10**9),), 60_000),
+        TenantLabels("o", "a", "e", table),
+    )
     usage = Usage(max_series=1000, idle_ms=1000, now_ms=clock.monotonic_ms)
     return MeteredCall(usage, grant, Call(Operation.GET, b"/", Headers(()), b"", ""))
 

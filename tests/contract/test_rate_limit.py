@@ -132,7 +132,7 @@ UNAUTHENTICATED = {
     "unsigned": {"signer": None},
     "without a token": {"token": None},
     "with an unknown token": {"token": "nobody"},
-    "to no route": {"path": "/v1/list"},
+    "to no route": {"path": "/v1/scan"},
     "too large": {"headers": {"x-large": "yes"}},
 }
 

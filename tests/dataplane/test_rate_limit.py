@@ -8,16 +8,21 @@ from backends import MemorySettings
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.interface import Charge, Keyspace
 from backends.memory.backend import MemoryBackend
+from backends.tables import Budget, Charges, Table
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter
 from gateway.domain.errors import QuotaUnavailable, RateLimited
-from gateway.domain.model import Budget, Grant, TenantLabels
+from gateway.domain.model import Grant, TenantLabels
 from tests.support.stores import Faults, FaultyBackend
 
 
 def grant(*budgets: tuple[str, int]) -> Grant:
     """A grant that charges buckets with limits."""
     labels = TenantLabels("acme", "shop", "production", "sessions")
-    return Grant(Keyspace("tbl_a"), tuple(Budget(*budget) for budget in budgets), labels)
+    return Grant(
+        Table("o/a/e", Keyspace("tbl_a")),
+        Charges(tuple(Budget(*budget) for budget in budgets), 60_000),
+        labels,
+    )
 
 
 async def admitted(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant, times: int) -> int:

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from backends import MemorySettings
 from backends.interface import Keyspace
 from backends.memory.backend import MemoryBackend
+from backends.tables import Budget, Charges, Table
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.domain.errors import RateLimited
-from gateway.domain.model import Budget, Grant, TenantLabels
+from gateway.domain.model import Grant, TenantLabels
 from tests.support.clock import FakeClock
 
 CHARGES = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([1, 2, 3, 5]))
@@ -33,7 +34,11 @@ class Windows:
 
 
 async def seen(limit: ExactRateLimiter, bucket: str, number: int) -> int | None:
-    grant = Grant(Keyspace("t"), (Budget(bucket, number),), TenantLabels("o", "a", "e", "t"))
+    grant = Grant(
+        Table("o/a/e", Keyspace("t")),
+        Charges((Budget(bucket, number),), 60_000),
+        TenantLabels("o", "a", "e", "t"),
+    )
     try:
         await limit.charge(grant)
     except RateLimited as refusal:

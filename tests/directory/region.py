@@ -142,7 +142,7 @@ class Replica:
         return await self.bindings.resolve(token.encode()) is not None
 
     async def keyspace(self, token: str) -> Keyspace:
-        return (await self.bindings.resolve(token.encode())).keyspace
+        return (await self.bindings.resolve(token.encode())).table.keyspace
 
     async def register_retention(self) -> "Replica":
         """Registers its retention, so that later lookups cost no extra read."""

@@ -36,7 +36,7 @@ async def _write(region: Region, replica: Replica, token: str) -> bool:
         return False
     if binding is None:
         return False
-    await region.memory.entries.put(binding.keyspace, "k", Entry(b"1", None))
+    await region.memory.entries.put(binding.table.keyspace, "k", Entry(b"1", None))
     return True
 
 

@@ -50,7 +50,7 @@ async def test_a_body_that_came_uninvited_is_not_invited(gateway):
     writer.close()
 
 
-@pytest.mark.parametrize(("path", "method", "status"), [("/v1/list", "POST", 404), ("/v1/get", "PUT", 405)])
+@pytest.mark.parametrize(("path", "method", "status"), [("/v1/scan", "POST", 404), ("/v1/get", "PUT", 405)])
 async def test_a_body_for_an_unknown_route_is_not_invited(gateway, path, method, status):
     fields = [("Host", "x"), ("Content-Length", 10), EXPECT]
     (reply,) = parse_replies(await gateway.send_raw(head(path, fields, method=method)))

@@ -43,7 +43,7 @@ async def test_answers_are_counted_by_operation_and_status(gateway):
 
 
 async def test_an_unknown_route_is_counted_as_other(gateway):
-    await gateway.call("get", {}, path="/v1/list")
+    await gateway.call("get", {}, path="/v1/scan")
     assert total(await scrape(gateway), "kvs_http_requests_total", operation="other", status="404") == 1
 
 

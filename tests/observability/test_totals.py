@@ -21,7 +21,7 @@ CALLS = st.sampled_from(sorted(BODIES)).flatmap(
             "operation": st.just(operation),
             "body": st.sampled_from(BODIES[operation]),
             "token": st.sampled_from([TABLE_TOKEN, TABLE_TOKEN, OTHER_TABLE_TOKEN, "nobody", None]),
-            "path": st.sampled_from([None, None, None, "/v1/list"]),
+            "path": st.sampled_from([None, None, None, "/v1/scan"]),
             "is_signed": st.sampled_from([True, True, True, False]),
         }
     )

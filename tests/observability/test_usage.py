@@ -79,7 +79,7 @@ async def test_a_call_over_the_limit_is_rate_limited():
 
 @pytest.mark.parametrize(
     "options",
-    [{"signer": None}, {"token": None}, {"token": "nobody"}, {"path": "/v1/list"}],
+    [{"signer": None}, {"token": None}, {"token": "nobody"}, {"path": "/v1/scan"}],
     ids=["unsigned", "no token", "unknown token", "no route"],
 )
 async def test_uncharged_calls_are_not_metered(gateway, options):

@@ -97,6 +97,10 @@ class _Tables:
         await self._faults.pass_through("drop", table.keyspace)
         await self._inner.drop(table)
 
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
+        await self._faults.pass_through("tidy", " ".join(table.keyspace for table in tables))
+        await self._inner.tidy(tables, now_ms)
+
 
 class _Charged:
     """A step is one call: `charge`, and the names of its operations."""
