@@ -10,13 +10,14 @@ from backends import RedisSettings, open_backend
 from backends.clock import SystemClock
 from backends.interface import Keyspace
 from backends.paging import all_records
+from backends.tables import AddToEntry, Revisions, Table
 from tests.backends.redis.conformance import PREFIX, RedisConformance, opened_redis
 from tests.support import entries
 from tests.support.entries import Entry
 from tests.support.redis import Cluster
 from tests.support.redis.deadlines import deadlines_of
 from tests.support.repository import ROOT
-from tests.support.store_traffic import TABLE, traffic
+from tests.support.store_traffic import traffic
 
 MOVES = 4
 STORES = (ROOT / "docs" / "stores.md").read_text()
@@ -42,10 +43,6 @@ class TestCluster(RedisConformance):
         cls.servers, cls.settings = cluster.nodes, {"url": cluster.url}
 
 
-def _name(key, table=TABLE):
-    return f"{PREFIX}:e:{table}:{key}"
-
-
 def _name_of_counter(bucket):
     return f"{PREFIX}:w:{bucket}".encode()
 
@@ -56,10 +53,10 @@ def _next_master(cluster, slot):
 
 
 async def test_no_call_fails_and_no_write_is_lost_while_slots_move(cluster, store):
-    """The braces make all keys of a task share a slot, so each move carries many of them."""
-    tag = f"{{{token_hex(4)}}}"
-    keys = [f"{tag}{number}" for number in range(6)] + [f"elsewhere-{number}" for number in range(3)]
-    slot = cluster.slot_of(tag)
+    """Each move carries several keys of one home: for a moment two nodes have some of them each."""
+    home = token_hex(4)
+    keys = [f"{home}/{number}" for number in range(6)] + [f"elsewhere-{number}" for number in range(3)]
+    slot = cluster.slot_of(_name_of_counter(home))
     async with traffic(store, keys) as running:
         for _ in range(MOVES):
             await asyncio.to_thread(cluster.move_slot, slot, _next_master(cluster, slot))
@@ -69,57 +66,71 @@ async def test_no_call_fails_and_no_write_is_lost_while_slots_move(cluster, stor
 
 
 @pytest.fixture
-def half_moved(cluster):
-    """A slot half of whose keys have moved, and the tag that keys in it share."""
-    tag = f"{{{token_hex(4)}}}"
-    move = cluster.slot_move(cluster.slot_of(tag), _next_master(cluster, cluster.slot_of(tag)))
-    for number in range(10):
-        move.source.command("SET", _name(f"{tag}{number}"), b"\x01" + bytes(8) + b"%d" % number)
+async def half_moved(cluster, store):
+    """Tables of one home, some of whose keys have moved to another node, and the move."""
+    home = token_hex(4)
+    tables = [Table(home, Keyspace(f"t2_{token_hex(4)}")) for _ in range(10)]
+    for number, table in enumerate(tables):
+        await entries.put(store, table, "k", Entry(b"%d" % number, None))
+    slot = cluster.slot_of(_name_of_counter(home))
+    move = cluster.slot_move(slot, _next_master(cluster, slot))
     move.begin()
     move.move_keys(at_most=5)
-    yield tag, move
+    yield tables, move
     move.finish()
     cluster.wait_until_whole()
+    for table in tables:
+        await entries.drop(store, table)
 
 
-async def test_every_key_is_served_in_the_middle_of_a_move(cluster, store, half_moved):
-    tag, _ = half_moved
-    for number in range(10):
-        assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
-    for number in range(20):
-        await entries.put(store, TABLE, f"{tag}{number}", Entry(b"new", None))
-        assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"new", None)
-    for number in range(20):
-        await entries.delete(store, TABLE, f"{tag}{number}")
-        assert await entries.get(store, TABLE, f"{tag}{number}") is None
+async def _finish(move):
+    """Finishes a move while calls wait for it."""
+    await asyncio.sleep(0.1)
+    await asyncio.to_thread(move.finish)
+
+
+async def test_calls_in_the_middle_of_a_move_wait_for_its_end_and_are_done_once(store, half_moved):
+    tables, move = half_moved
+    finishing = asyncio.create_task(_finish(move))
+    found = await asyncio.gather(*(entries.get(store, table, "k") for table in tables))
+    assert found == [Entry(b"%d" % number, None) for number in range(10)]
+    for revision in Revisions(), Revisions():
+        adds = (store.tables.execute(table, AddToEntry("k", 1, None, revision.next()), 0) for table in tables)
+        await asyncio.gather(*adds)
+    await finishing
+    found = await asyncio.gather(*(entries.get(store, table, "k") for table in tables))
+    assert found == [Entry(b"%d" % (number + 2), None) for number in range(10)]
 
 
 async def test_a_user_with_the_rights_that_the_documents_give_is_served_in_the_middle_of_a_move(
     cluster, half_moved
 ):
-    tag, _ = half_moved
+    tables, move = half_moved
     for node in cluster.nodes:
         node.command("ACL", "SETUSER", "gateway", *RIGHTS)
     async with opened_redis(cluster.url.replace("://", "://gateway:password@")) as store:
-        for number in range(10):
-            assert await entries.get(store, TABLE, f"{tag}{number}") == Entry(b"%d" % number, None)
-        await entries.put(store, TABLE, f"{tag}new", Entry(b"new", 4_000_000_000_000))
-        await entries.delete(store, TABLE, f"{tag}new")
-        assert (await store.counters.charge(tag, 1, 60_000)).admitted
+        assert (await store.counters.charge(tables[0].home, 1, 60_000)).admitted
+        finishing = asyncio.create_task(_finish(move))
+        for number, table in enumerate(tables):
+            assert await entries.get(store, table, "k") == Entry(b"%d" % number, None)
+        await finishing
+        await entries.put(store, tables[0], "new", Entry(b"new", 4_000_000_000_000))
+        await entries.delete(store, tables[0], "new")
         assert await store.records.swap("app/a", b"{}", None)
         assert [name async for name, _ in all_records(store.records, "app/")] == ["app/a"]
-        await entries.drop(store, TABLE)
+        await entries.drop(store, tables[0])
         await store.ping()
         assert store.clock_lead_seconds is not None
 
 
 async def test_the_script_is_loaded_into_a_node_that_imports_a_slot(cluster, store, half_moved):
-    tag, move = half_moved
+    tables, move = half_moved
+    home = tables[0].home
     for node in cluster.nodes:
         node.command("SCRIPT", "FLUSH")
-    charges = [await store.counters.charge(tag, 2, 60_000) for _ in range(3)]
+    charges = [await store.counters.charge(home, 2, 60_000) for _ in range(3)]
     assert [charge.admitted for charge in charges] == [True, True, False]
-    assert move.target.command("KEYS", _name_of_counter(tag)) == [_name_of_counter(tag)]
+    assert move.target.command("KEYS", _name_of_counter(home)) == [_name_of_counter(home)]
 
 
 async def test_the_script_is_loaded_into_the_new_node_of_a_slot(cluster, store):
@@ -156,25 +167,22 @@ async def test_exactly_the_limit_is_admitted_while_the_counters_slot_moves(clust
     assert sum(verdicts) == limit
 
 
-async def test_the_next_purge_finds_the_keys_that_one_missed_while_a_slot_moved(cluster, store):
-    table = Keyspace(f"tbl_{token_hex(4)}")
-    tag = f"{{{token_hex(4)}}}"
-    keys = [f"{tag}{number}" for number in range(30)] + [f"key-{number}" for number in range(300)]
-    for key in keys:
-        await entries.put(store, table, key, Entry(b"1", None))
-    await entries.put(store, TABLE, tag, Entry(b"1", None))
-    slot = cluster.slot_of(tag)
+async def test_a_table_that_is_dropped_while_its_slot_moves_is_empty_and_others_are_not(cluster, store):
+    home = token_hex(4)
+    dropped, kept = (Table(home, Keyspace(f"t2_{token_hex(4)}")) for _ in "12")
+    for number in range(100):
+        await entries.put(store, dropped, f"{number}", Entry(b"1", 4_000_000_000_000))
+    await entries.put(store, kept, "k", Entry(b"1", None))
+    slot = cluster.slot_of(_name_of_counter(home))
     move = asyncio.create_task(asyncio.to_thread(cluster.move_slot, slot, _next_master(cluster, slot)))
-    while not move.done():
-        await entries.drop(store, table)
+    await entries.drop(store, dropped)
     await move
-    await entries.drop(store, table)
-    assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0
-    assert await entries.get(store, TABLE, tag) == Entry(b"1", None)
+    assert (await entries.count(store, dropped)).entries == 0
+    assert await entries.get(store, kept, "k") == Entry(b"1", None)
 
 
-async def test_a_purge_right_after_the_start_purges(cluster, store):
-    table = Keyspace(f"tbl_{token_hex(4)}")
+async def test_a_table_that_is_dropped_right_after_the_start_is_empty(cluster, store):
+    table = Keyspace(f"t2_{token_hex(4)}")
     for number in range(10):
         await entries.put(store, table, f"{number}", Entry(b"1", None))
     late = await open_backend(RedisSettings(url=cluster.url), SystemClock())
@@ -182,15 +190,15 @@ async def test_a_purge_right_after_the_start_purges(cluster, store):
         await entries.drop(late, table)
     finally:
         await late.close()
-    assert sum(len(node.command("KEYS", _name("*", table))) for node in cluster.nodes) == 0
+    assert (await entries.count(store, table)).entries == 0
 
 
 async def test_a_moment_in_which_a_slot_has_no_master_fails_no_call(cluster, store):
     """A node that hears of the old master's new role before it hears of the new master is in this state."""
-    tag = f"{{{token_hex(4)}}}"
-    slot = cluster.slot_of(tag)
+    home = token_hex(4)
+    slot = cluster.slot_of(_name_of_counter(home))
     owner = cluster.owner_of(slot)
-    async with traffic(store, [f"{tag}{number}" for number in range(6)]) as running:
+    async with traffic(store, [f"{home}/{number}" for number in range(6)]) as running:
         owner.command("CLUSTER", "DELSLOTS", slot)
         asyncio.get_running_loop().call_later(0.1, owner.command, "CLUSTER", "ADDSLOTS", slot)
         await running.until_served()

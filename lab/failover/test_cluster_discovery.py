@@ -11,6 +11,7 @@ from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
 from backends.redis.topology.discovery import find_view
 from backends.redis.wire.url import Address
+from backends.tables import Table
 from tests.backends.redis.conformance import PREFIX, opened_redis
 from tests.support import entries
 from tests.support.entries import Entry
@@ -40,8 +41,9 @@ def lonely_node():
 async def _works(store):
     for number in range(30):
         entry = Entry(token_hex(4).encode(), None)
-        await entries.put(store, TABLE, f"{number}", entry)
-        assert await entries.get(store, TABLE, f"{number}") == entry
+        table = Table(f"{number}", TABLE)
+        await entries.put(store, table, "k", entry)
+        assert await entries.get(store, table, "k") == entry
 
 
 def _url(*nodes):
@@ -89,22 +91,22 @@ async def test_a_store_outlives_its_seeds_as_long_as_it_knows_another_node(clust
         async with opened_redis(_url(pair.nodes[0])) as store:
             ours = next(f"{n}" for n in range(100) if pair.owner_of(_slot(pair, f"{n}")) is pair.nodes[1])
             pair.kill(pair.nodes[0])
-            await entries.put(store, TABLE, ours, Entry(b"1", None))
-            assert await entries.get(store, TABLE, ours) == Entry(b"1", None)
+            await entries.put(store, Table(ours, TABLE), "k", Entry(b"1", None))
+            assert await entries.get(store, Table(ours, TABLE), "k") == Entry(b"1", None)
 
 
-def _slot(cluster, key):
-    return cluster.slot_of(f"{PREFIX}:e:{TABLE}:{key}")
+def _slot(cluster, home):
+    return cluster.slot_of(f"{PREFIX}:w:{home}")
 
 
 async def test_a_node_that_joins_takes_part(lonely_node):
-    keys = [f"{{tag}}{number}" for number in range(4)]
+    keys = [f"home/{number}" for number in range(4)]
     with Cluster(masters=1) as small:
         async with opened_redis(small.url) as store, traffic(store, keys) as running:
             await asyncio.to_thread(_join, small, lonely_node)
-            await asyncio.to_thread(small.move_slot, small.slot_of(keys[0]), lonely_node)
+            await asyncio.to_thread(small.move_slot, _slot(small, "home"), lonely_node)
             await running.until_served()
-            assert lonely_node.command("CLUSTER", "COUNTKEYSINSLOT", small.slot_of(keys[0])) == len(keys)
+            assert lonely_node.command("HLEN", f"{PREFIX}:t:{{{PREFIX}:w:home}}:{TABLE}") == len(keys)
     assert running.faults == []
     assert running.lost == []
 
@@ -113,11 +115,11 @@ async def test_a_store_that_is_closed_while_calls_find_new_nodes_leaves_no_task(
     """A slot on its way to a node that has none yet, which a store learns of later."""
     with Cluster(masters=1) as small:
         await asyncio.to_thread(_join, small, lonely_node)
-        small.slot_move(small.slot_of("{tag}"), lonely_node).begin()
+        small.slot_move(_slot(small, "home"), lonely_node).begin()
         for step in range(30):
             async with opened_redis(small.url) as store:
-                keys = (f"{{tag}}{number}" for number in range(100))
-                calls = [asyncio.create_task(fault_of(entries.get(store, TABLE, key))) for key in keys]
+                table, keys = Table("home", TABLE), map(str, range(100))
+                calls = [asyncio.create_task(fault_of(entries.get(store, table, key))) for key in keys]
                 await asyncio.sleep(step / 10_000)
             faults = [fault for fault in await asyncio.gather(*calls) if fault is not None]
             assert all(isinstance(fault, BackendUnavailable) for fault in faults)
@@ -175,12 +177,13 @@ async def test_a_single_server_is_no_cluster_and_the_log_says_so_once(open_store
 
 
 async def test_a_cluster_is_no_single_server(cluster):
-    key = next(f"{n}" for n in range(100) if cluster.owner_of(_slot(cluster, f"{n}")) is not cluster.nodes[0])
-    settings = RedisSettings(url=cluster.nodes[0].url)
-    store = await open_backend(settings, SystemClock())
+    home = next(
+        f"{n}" for n in range(100) if cluster.owner_of(_slot(cluster, f"{n}")) is not cluster.nodes[0]
+    )
+    store = await open_backend(RedisSettings(url=first.url), SystemClock())
     try:
         with pytest.raises(BackendMisconfigured, match=r"use a redis\+cluster:// URL \(MOVED\)"):
-            await entries.get(store, TABLE, key)
+            await entries.get(store, Table(home, TABLE), "k")
     finally:
         await store.close()
 

@@ -8,7 +8,7 @@ from backends.redis.topology.server import PING, Server
 from backends.redis.topology.slots import SlotMap
 from backends.redis.wire.commands import slot_of
 from backends.redis.wire.deadlines import DEADLINE_SECONDS, deadline
-from backends.redis.wire.replies import NotServed, Redirected, check_alive
+from backends.redis.wire.replies import NotServed, Redirected, SlotMoving, check_alive
 from backends.redis.wire.resp import Reply
 
 MAX_REDIRECTIONS = 5
@@ -23,8 +23,8 @@ _GAP_IS_OVER_SECONDS = 1.0
 class ClusterOfMasters:
     """A `Topology` that sends each call to the master of its key's slot.
 
-    A call is sent again only if the node says that it did nothing: MOVED, ASK, CLUSTERDOWN. After any other
-    failure it may have been executed. All attempts of a call share one deadline.
+    A call is sent again only if the node says that it did nothing: MOVED, ASK, TRYAGAIN, CLUSTERDOWN. After
+    any other failure it may have been executed. All attempts of a call share one deadline.
     """
 
     def __init__(self, slots: SlotMap) -> None:
@@ -37,6 +37,8 @@ class ClusterOfMasters:
         slot = slot_of(key)
         try:
             return await self._send(slot, command, due)
+        except SlotMoving as error:  # for as long as it lasts: it concerns one slot, and is no outage
+            return await self._retry(slot, command, due, error, ends=due)
         except NotServed as error:
             self._slots.refresh()
             return await self._retry_in_gap(slot, command, due, error)
@@ -98,7 +100,14 @@ class ClusterOfMasters:
         bounded for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS`
         wait, and all later ones fail immediately (D124).
         """
-        ends = min(due, self._end_of_gap())
+        try:
+            return await self._retry(slot, command, due, error, ends=min(due, self._end_of_gap()))
+        except NotServed:
+            self._last_gap = self._loop.time()
+            raise
+
+    async def _retry(self, slot: int, command: bytes, due: float, error: NotServed, *, ends: float) -> Reply:
+        """Sends a command again, as long as no node executes it, until shortly before `ends`."""
         while self._loop.time() + _GAP_PAUSE_SECONDS < ends:
             await asyncio.sleep(_GAP_PAUSE_SECONDS)
             try:
@@ -106,7 +115,6 @@ class ClusterOfMasters:
                     return await self._send(slot, command, due)
             except NotServed as again:
                 error = again
-        self._last_gap = self._loop.time()
         raise error
 
     def _end_of_gap(self) -> float:

@@ -29,6 +29,10 @@ class NotServed(PartlyRefused):
     """The node does not serve the slot now: its cluster is down, or is moving it; nothing was done."""
 
 
+class SlotMoving(NotServed):
+    """The keys of the command are on two nodes; the command did nothing."""
+
+
 class NotMaster(PartlyRefused):
     """The server has become a replica, so another one may be the master."""
 
@@ -61,7 +65,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "NOSCRIPT": (MissingScript, "does not have the script"),
     "OOM": (StoreFull, "has reached maxmemory"),
     "READONLY": (NotMaster, "is a replica and refuses writes"),
-    "TRYAGAIN": (NotServed, "is moving the slot"),
+    "TRYAGAIN": (SlotMoving, "is moving the slot"),
     "UNBLOCKED": (BackendUnavailable, "changed its role"),
     "WRONGPASS": (BackendMisconfigured, "rejects user and password"),
     "WRONGTYPE": (CorruptEntry, "holds a value of another type under this key"),
