@@ -180,7 +180,7 @@ async def test_a_cluster_is_no_single_server(cluster):
     home = next(
         f"{n}" for n in range(100) if cluster.owner_of(_slot(cluster, f"{n}")) is not cluster.nodes[0]
     )
-    store = await open_backend(RedisSettings(url=first.url), SystemClock())
+    store = await open_backend(RedisSettings(url=cluster.nodes[0].url), SystemClock())
     try:
         with pytest.raises(BackendMisconfigured, match=r"use a redis\+cluster:// URL \(MOVED\)"):
             await entries.get(store, Table(home, TABLE), "k")

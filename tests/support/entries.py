@@ -73,8 +73,8 @@ async def count(store: Tables, keyspace: Keyspace | Table, *, now_ms: int | None
     return await store.tables.count(_table(keyspace), _WALL.wall_ms() if now_ms is None else now_ms)
 
 
-async def drop(store: Tables, keyspace: Keyspace | Table) -> None:
-    await store.tables.drop(_table(keyspace))
+async def drop(store: Tables, *keyspaces: Keyspace | Table) -> None:
+    await store.tables.drop([_table(each) for each in keyspaces])
 
 
 async def _execute(

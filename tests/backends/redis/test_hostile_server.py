@@ -182,7 +182,7 @@ CALLS = {
     },
     "step": (_step, Done | Refused),
     "count": (lambda store: store.tables.count(TABLE, 0), TableCount),
-    "drop": (lambda store: store.tables.drop(TABLE), type(None)),
+    "drop": (lambda store: store.tables.drop([TABLE]), type(None)),
     "charge": (lambda store: store.counters.charge("b", 1, 1000), Charge),
     "read": (lambda store: store.records.read("n"), Record | None),
     "swap": (lambda store: store.records.swap("n", b"1", None), bool),
