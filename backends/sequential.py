@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from backends.errors import BackendError, ChargeFailed
 from backends.interface import Charge, WindowCounter
@@ -10,11 +11,19 @@ from backends.tables import (
     Charges,
     Done,
     EntryOperation,
+    EntryResult,
     Refused,
     Step,
     Table,
-    TableStore,
 )
+
+
+class Executor(Protocol):
+    """Executes operations of calls that were charged elsewhere."""
+
+    async def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
+        """Executes one operation."""
+        ...
 
 
 class SequentialSteps:
@@ -26,7 +35,7 @@ class SequentialSteps:
     With `is_lenient`, operations are executed uncharged while the counters fail.
     """
 
-    def __init__(self, counters: WindowCounter, tables: TableStore, *, is_lenient: bool = False) -> None:
+    def __init__(self, counters: WindowCounter, tables: Executor, *, is_lenient: bool = False) -> None:
         self._counters = counters
         self._tables = tables
         self._is_lenient = is_lenient

@@ -252,6 +252,21 @@ class TableCount(Struct, frozen=True, gc=False):
     is_exact: bool
 
 
+class UpgradeStep(Struct, frozen=True):
+    """A step of an upgrade. `cursor` is the argument of the next step; None: the table has the newest layout.
+
+    `scanned` counts keys of the store, approximately, and `moved` entries.
+    """
+
+    cursor: str | None
+    scanned: int = 0
+    moved: int = 0
+
+
+class OldReplicas(Struct, frozen=True):
+    """Replicas of a version that does not know the newest layout use the store; nothing was done."""
+
+
 class ChargedStore(Protocol):
     """The request path: no operation without its charges."""
 
@@ -273,7 +288,7 @@ class TableStore(Protocol):
         """Executes one operation."""
         ...
 
-    async def count(self, table: Table, now_ms: int) -> TableCount:
+    async def count(self, table: Table, now_ms: int) -> TableCount | OldLayout:
         """Counts the live entries of a table, or returns the last count where counting reads all of them."""
         ...
 
@@ -289,5 +304,13 @@ class TableStore(Protocol):
         """Removes expired entries of all tables of one home, and counts live ones where no write does.
 
         Called about once an hour, by one replica. It may be repeated, and run beside itself.
+        """
+        ...
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep | OldReplicas:
+        """Takes a bounded step towards the newest layout of a table, which is served meanwhile.
+
+        The first step has no cursor. Each further step, on any replica, takes the cursor of the previous one.
+        An upgrade may be interrupted, begun again, and run beside itself; any other cursor begins it again.
         """
         ...

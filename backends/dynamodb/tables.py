@@ -52,6 +52,7 @@ from backends.tables import (
     TableCount,
     TouchEntry,
     Unmet,
+    UpgradeStep,
     Written,
 )
 
@@ -137,6 +138,10 @@ class DynamoTables:
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         """DynamoDB removes expired items itself."""
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep:  # noqa: ARG002
+        """Items of all versions have one layout."""
+        return UpgradeStep(None)
 
     # ---- Single entries
 

@@ -22,6 +22,7 @@ from backends.tables import (
     StoredEntry,
     Table,
     TableCount,
+    UpgradeStep,
 )
 
 ENTRY_OVERHEAD_BYTES = 400
@@ -97,6 +98,9 @@ class MemoryTables:
         while has_more:
             has_more = self._collect(now_ms, COLLECTED_AT_ONCE) == COLLECTED_AT_ONCE
             await sleep(0)
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep:  # noqa: ARG002
+        return UpgradeStep(None)
 
     def _execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         self._collect(now_ms, COLLECTED_PER_STEP)

@@ -32,12 +32,15 @@ from backends.tables import (
     EntryResult,
     GetEntry,
     ListEntries,
+    OldLayout,
+    OldReplicas,
     PutEntry,
     Step,
     Table,
     TableCount,
     TableStore,
     TouchEntry,
+    UpgradeStep,
 )
 from gateway.observability.logs import LogThrottle, describe_exception
 from gateway.observability.metrics import ServiceMetrics
@@ -124,18 +127,22 @@ class ObservedTableStore:
         self._count = _wrapper(observers, backend, "count")
         self._drop = _wrapper(observers, backend, "drop")
         self._tidy = _wrapper(observers, backend, "tidy")
+        self._upgrade = _wrapper(observers, backend, "upgrade")
 
     def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> Call[EntryResult]:
         return self._by_kind[type(operation)](self._inner.execute(table, operation, now_ms))
 
-    def count(self, table: Table, now_ms: int) -> Call[TableCount]:
+    def count(self, table: Table, now_ms: int) -> Call[TableCount | OldLayout]:
         return self._count(self._inner.count(table, now_ms))
 
-    def drop(self, table: Table) -> Call[None]:
-        return self._drop(self._inner.drop(table))
+    def drop(self, tables: Sequence[Table]) -> Call[None]:
+        return self._drop(self._inner.drop(tables))
 
     def tidy(self, tables: Sequence[Table], now_ms: int) -> Call[None]:
         return self._tidy(self._inner.tidy(tables, now_ms))
+
+    def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> Call[UpgradeStep | OldReplicas]:
+        return self._upgrade(self._inner.upgrade(table, cursor, now_ms))
 
 
 class ObservedEntryStore:

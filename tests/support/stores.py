@@ -13,11 +13,14 @@ from backends.tables import (
     EntryResult,
     GetEntry,
     ListEntries,
+    OldLayout,
+    OldReplicas,
     PutEntry,
     Step,
     Table,
     TableCount,
     TouchEntry,
+    UpgradeStep,
 )
 
 
@@ -89,17 +92,21 @@ class _Tables:
         await self._faults.pass_through(*_named(operation))
         return await self._inner.execute(table, operation, now_ms)
 
-    async def count(self, table: Table, now_ms: int) -> TableCount:
+    async def count(self, table: Table, now_ms: int) -> TableCount | OldLayout:
         await self._faults.pass_through("count", table.keyspace)
         return await self._inner.count(table, now_ms)
 
-    async def drop(self, table: Table) -> None:
-        await self._faults.pass_through("drop", table.keyspace)
-        await self._inner.drop(table)
+    async def drop(self, tables: Sequence[Table]) -> None:
+        await self._faults.pass_through("drop", " ".join(table.keyspace for table in tables))
+        await self._inner.drop(tables)
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         await self._faults.pass_through("tidy", " ".join(table.keyspace for table in tables))
         await self._inner.tidy(tables, now_ms)
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep | OldReplicas:
+        await self._faults.pass_through("upgrade", table.keyspace)
+        return await self._inner.upgrade(table, cursor, now_ms)
 
 
 class _Charged:

@@ -38,6 +38,7 @@ from backends.tables import (
     TableCount,
     TouchEntry,
     Unmet,
+    UpgradeStep,
     Written,
 )
 
@@ -133,6 +134,9 @@ class RedisTables:
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         for table in tables:
             await self._sweep(table, now_ms)
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep:  # noqa: ARG002
+        return UpgradeStep(None)
 
     async def _drop_expiries(self, expiries: bytes, table: bytes, cursor: bytes) -> bytes:
         reply = await self._topology.call(expiries, pack("ZSCAN", expiries, cursor, "COUNT", SWEPT_AT_ONCE))
