@@ -55,7 +55,9 @@ class DynamoBackend:
         self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, time.now_ms)
         self.records = DynamoRecordStore(self._client, settings.table, time.best_ms, clock.monotonic_ms)
-        self.tables = DynamoTables(self._client, settings.table, strong_reads=settings.strong_reads)
+        self.tables = DynamoTables(
+            self._client, settings.table, clock.monotonic_ms, strong_reads=settings.strong_reads
+        )
         self.charged = SequentialSteps(self.counters, self.tables)
         self._fault: BackendError | None = BackendUnavailable("the table is being checked")
         self._logged_reason = ""

@@ -60,22 +60,29 @@ class Client:
         self._budget = RetryBudget()
         self._in_flight = 0
 
-    async def call(self, action: Action, request: dict[str, Any]) -> bytes:
-        """Returns the body of the reply. Raises BackendError or ConditionFailed."""
+    def deadline(self) -> float:
+        """Returns the end, on the clock of the loop, of an operation that begins now."""
+        return asyncio.get_running_loop().time() + CALL_SECONDS
+
+    async def call(self, action: Action, request: dict[str, Any], ends_at: float | None = None) -> bytes:
+        """Returns the body of the reply. Raises BackendError or ConditionFailed.
+
+        An operation of several calls gives them its own deadline, `ends_at`.
+        """
         self._breaker.admit()
         if self._in_flight >= MAX_IN_FLIGHT:
             raise BackendUnavailable("too many calls in flight")
         self._in_flight += 1
         self._budget.save()
         try:
-            result = await self._attempts(action, msgspec.json.encode(request))
+            result = await self._attempts(action, msgspec.json.encode(request), ends_at or self.deadline())
         finally:
             self._in_flight -= 1
         if isinstance(result, bytes):
             return result
         raise result.error
 
-    async def _attempts(self, action: Action, body: bytes) -> bytes | Failure:
+    async def _attempts(self, action: Action, body: bytes, ends_at: float) -> bytes | Failure:
         """Returns the first good reply, or the last failure.
 
         Attempts are separated by exponential backoff with full jitter, so that calls throttled together do
@@ -83,7 +90,6 @@ class Client:
         lost, while another attempt may reach a healthy host.
         """
         loop = asyncio.get_running_loop()
-        ends_at = loop.time() + CALL_SECONDS
         longest_pause = FIRST_PAUSE_SECONDS
         while True:
             result = await self._attempt(action, body, min(loop.time() + ATTEMPT_SECONDS, ends_at))

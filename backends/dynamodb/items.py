@@ -2,7 +2,8 @@
 
 | pk                     | sk     | attributes                        |
 | ---------------------- | ------ | --------------------------------- |
-| `e#<keyspace>#<shard>` | key    | v value, x expires at (ms)        |
+| `e#<keyspace>#<shard>` | key    | v value, x expires at (ms), r revision; i in place of v: integer |
+| `n#<home>`             | `n`    | d counts of the tables            |
 | `w#<bucket>`           | `w`    | n charges, c closes at (ms)       |
 | `r#<shard>`            | name   | d document, r version             |
 | `c`                    | number | m name of a changed record        |
@@ -45,6 +46,11 @@ def entry_key(keyspace: Keyspace, key: str) -> Key:
 def entry_partition(keyspace: Keyspace, shard: int) -> Value:
     """Returns the partition key of one of the `SHARDS` of a keyspace, counted from 0."""
     return {"S": f"e#{keyspace}#{shard:x}"}
+
+
+def count_key(home: str) -> Key:
+    """Returns the key of the counts of a home."""
+    return _key(f"n#{home}", "n")
 
 
 def window_key(bucket: str) -> Key:

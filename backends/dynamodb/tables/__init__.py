@@ -1,0 +1,5 @@
+"""What tables hold, in DynamoDB: one item for each entry."""
+
+from backends.dynamodb.tables.store import DynamoTables
+
+__all__ = ["DynamoTables"]
