@@ -16,6 +16,15 @@ from typing import Self
 class BackendError(Exception):
     """Base of every failure of a store."""
 
+    did_nothing = False
+    """Whether the store certainly did nothing of the call. Without it, the call may have been executed."""
+
+    def before_anything(self) -> Self:
+        """Returns the same error, for a call of which nothing was done."""
+        copy = self.copy()
+        copy.did_nothing = True
+        return copy
+
     def copy(self) -> Self:
         """Returns the same error without traceback and context, to be raised.
 

@@ -73,6 +73,7 @@ class RedisBackend:
         return True
 
     async def close(self) -> None:
+        await self.tables.close()
         await self._topology.close()
 
     async def _inspect(self) -> None:

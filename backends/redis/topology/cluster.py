@@ -90,7 +90,7 @@ class ClusterOfMasters:
                     return await self._slots.assign(redirection.slot, redirection.address).call(command)
             except Redirected as another:
                 redirection = another
-        raise BackendUnavailable(f"redirected more than {MAX_REDIRECTIONS} times")
+        raise BackendUnavailable(f"redirected more than {MAX_REDIRECTIONS} times").before_anything()
 
     async def _retry_in_gap(self, slot: int, command: bytes, due: float, error: NotServed) -> Reply:
         """Retries while the slot may be between two masters.

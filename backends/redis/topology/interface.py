@@ -1,9 +1,11 @@
 """The stores' view of Redis: a topology that runs commands and scripts by key."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from hashlib import sha1
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from backends.redis.topology.server import Server
 from backends.redis.wire.commands import pack, prepare
@@ -32,6 +34,48 @@ class Topology(Protocol):
     async def close(self) -> None:
         """Closes all connections; may be repeated."""
         ...
+
+
+class ScriptKeys(Struct, frozen=True, gc=False):
+    """Keys of one slot, and the first arguments of a script, encoded once for many calls."""
+
+    in_slot: bytes
+    words: int
+    encoded: bytes
+
+
+def prepare_keys(keys: Sequence[bytes], arguments: Sequence[bytes] = ()) -> ScriptKeys:
+    """Encodes keys and the arguments that follow them."""
+    return ScriptKeys(
+        keys[-1], 1 + len(keys) + len(arguments), _encoded((b"%d" % len(keys), *keys, *arguments))
+    )
+
+
+def _encoded(words: Iterable[bytes]) -> bytes:
+    return b"".join([b"$%d\r\n%b\r\n" % (len(word), word) for word in words])
+
+
+class SlotScript:
+    """A Lua script over any keys of one slot, and any number of arguments.
+
+    It is sent like `Script`: by its SHA-1 first, and both attempts share one deadline.
+    """
+
+    def __init__(self, text: str) -> None:
+        digest = sha1(text.encode(), usedforsecurity=False).hexdigest()
+        self._by_hash = _encoded((b"EVALSHA", digest.encode()))
+        self._by_text = _encoded((b"EVAL", text.encode()))
+
+    async def call(self, topology: Topology, keys: ScriptKeys, arguments: Sequence[bytes]) -> Reply:
+        """Runs the script. Raises BackendError."""
+        due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
+        count = b"*%d\r\n" % (2 + keys.words + len(arguments))
+        encoded = keys.encoded + _encoded(arguments)
+        try:
+            return await topology.call(keys.in_slot, count + self._by_hash + encoded)
+        except MissingScript:
+            async with deadline(due):
+                return await topology.call(keys.in_slot, count + self._by_text + encoded)
 
 
 class Script(Generic[Result]):

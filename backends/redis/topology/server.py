@@ -95,14 +95,20 @@ class Server:
     ) -> Reply:
         """Handles calls that cannot be sent directly: not connected, breaker open, or limit reached."""
         due = asyncio.get_running_loop().time() + DEADLINE_SECONDS
+        try:
+            connection = await self._admitted_connection(due)
+        except BackendError as error:
+            raise error.before_anything() from None
+        async with deadline(due):
+            return await send(connection, command)
+
+    async def _admitted_connection(self, due: float) -> Connection:
+        """Returns a connection that may send one more command. Raises BackendError."""
         self._breaker.admit()
         connection = self._connection
         if (self._waiting if connection is None else connection.in_flight) >= MAX_IN_FLIGHT:
             raise BackendUnavailable("too many calls in flight")
-        if connection is None:
-            connection = await self._next_connection(due)
-        async with deadline(due):
-            return await send(connection, command)
+        return connection or await self._next_connection(due)
 
     async def _next_connection(self, due: float) -> Connection:
         """Returns the connection of the current attempt, if that succeeds before `due`."""

@@ -114,7 +114,7 @@ class SlotMap:
     def _raise_unknown(self) -> NoReturn:
         self.refresh()
         fault = self._fault or BackendUnavailable("no known node of the cluster serves this slot")
-        raise fault.copy()
+        raise fault.before_anything()
 
     async def _read(self) -> None:
         polled = random.sample(self._masters, min(len(self._masters), MOST_ASKED))

@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         """
         reply: asyncio.Future[Reply] = self._loop.create_future()
         if self._fault:
-            reply.set_exception(BackendUnavailable(self._fault))
+            reply.set_exception(BackendUnavailable(self._fault).before_anything())
             return reply
         if not self._unsent:  # the first command of a turn of the loop schedules one write for all
             self._loop.call_soon(self._flush)

@@ -20,9 +20,28 @@ _OF_A_CLUSTER = "is part of a cluster: use a redis+cluster:// URL"
 class MissingScript(BackendError):
     """The server does not have the script (NOSCRIPT), perhaps after a restart; nothing was done."""
 
+    did_nothing = True
+
+
+class NotReady(BackendUnavailable):
+    """The server executes no call for now; nothing was done."""
+
+    did_nothing = True
+
+
+class NotAdmitted(BackendMisconfigured):
+    """The server executes no call of this client; nothing was done."""
+
+    did_nothing = True
+
 
 class PartlyRefused(BackendUnavailable):
-    """The server refuses writes, or one slot, for now; it serves other calls."""
+    """The server refuses writes, or one slot, for now; nothing was done. It serves other calls.
+
+    A script is refused at its first write, so none is interrupted.
+    """
+
+    did_nothing = True
 
 
 class NotServed(PartlyRefused):
@@ -43,6 +62,8 @@ class Redirected(BackendMisconfigured):
     `is_asking`: only for this command, while the slot is moving there.
     """
 
+    did_nothing = True
+
     def __init__(self, address: Address, slot: int, *, is_asking: bool) -> None:
         super().__init__(f"{_OF_A_CLUSTER} (MOVED)")
         self.address = address
@@ -52,14 +73,14 @@ class Redirected(BackendMisconfigured):
 
 _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "ASK": (BackendMisconfigured, _OF_A_CLUSTER),
-    "BUSY": (BackendUnavailable, "is busy with a long-running script"),
+    "BUSY": (NotReady, "is busy with a long-running script"),
     "CLUSTERDOWN": (NotServed, "its cluster does not serve this slot"),
-    "DENIED": (BackendMisconfigured, "runs in protected mode"),
-    "LOADING": (BackendUnavailable, "is loading its data"),
-    "MASTERDOWN": (BackendUnavailable, "has lost its master"),
+    "DENIED": (NotAdmitted, "runs in protected mode"),
+    "LOADING": (NotReady, "is loading its data"),
+    "MASTERDOWN": (NotReady, "has lost its master"),
     "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
     "MOVED": (BackendMisconfigured, _OF_A_CLUSTER),
-    "NOAUTH": (BackendMisconfigured, "requires a password"),
+    "NOAUTH": (NotAdmitted, "requires a password"),
     "NOPERM": (BackendMisconfigured, "denies this command to the user"),
     "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
     "NOSCRIPT": (MissingScript, "does not have the script"),
