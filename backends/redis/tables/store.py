@@ -11,7 +11,7 @@ from backends.redis.tables.steps import Steps
 from backends.redis.tables.sweeping import SWEPT_AT_ONCE, Sweeper, sweep
 from backends.redis.topology.interface import Topology, prepare_keys
 from backends.redis.wire.deadlines import DEADLINE_SECONDS
-from backends.redis.wire.replies import NOT_REDIS
+from backends.redis.wire.replies import NOT_REDIS, check_done
 from backends.tables import Charges, Done, EntryOperation, EntryResult, Refused, Step, Table, TableCount
 
 _REST_SECONDS = 0.002
@@ -59,7 +59,7 @@ class RedisTables:
         """Removes each table in one step, which takes Redis some microseconds whatever the table holds."""
         for table in tables:
             keys = prepare_keys(self._steps.home(table.home).keys_of(table.keyspace))
-            await DROP.call(self._topology, keys, (table.keyspace.encode(),))
+            check_done(await DROP.call(self._topology, keys, (table.keyspace.encode(),)))
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         for table in tables:

@@ -29,12 +29,6 @@ class NotReady(BackendUnavailable):
     did_nothing = True
 
 
-class NotAdmitted(BackendMisconfigured):
-    """The server executes no call of this client; nothing was done."""
-
-    did_nothing = True
-
-
 class PartlyRefused(BackendUnavailable):
     """The server refuses writes, or one slot, for now; nothing was done. It serves other calls.
 
@@ -75,12 +69,12 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "ASK": (BackendMisconfigured, _OF_A_CLUSTER),
     "BUSY": (NotReady, "is busy with a long-running script"),
     "CLUSTERDOWN": (NotServed, "its cluster does not serve this slot"),
-    "DENIED": (NotAdmitted, "runs in protected mode"),
+    "DENIED": (BackendMisconfigured, "runs in protected mode"),
     "LOADING": (NotReady, "is loading its data"),
     "MASTERDOWN": (NotReady, "has lost its master"),
     "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
     "MOVED": (BackendMisconfigured, _OF_A_CLUSTER),
-    "NOAUTH": (NotAdmitted, "requires a password"),
+    "NOAUTH": (BackendMisconfigured, "requires a password"),
     "NOPERM": (BackendMisconfigured, "denies this command to the user"),
     "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
     "NOSCRIPT": (MissingScript, "does not have the script"),

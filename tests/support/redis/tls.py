@@ -1,5 +1,6 @@
 """A server that listens with TLS only and admits named users only."""
 
+import re
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,40 +12,13 @@ from tests.support.ports import HOST
 from tests.support.redis.binary import speaks_tls
 from tests.support.redis.observer import Observer
 from tests.support.redis.server import Directive, RedisServer
+from tests.support.repository import ROOT
 
 USER, PASSWORD = "gateway", "correct-horse"
 OBSERVER = ("observer", "battery-staple")
-COMMANDS = (
-    *("ping", "auth", "select", "info", "cluster|slots", "scan", "evalsha", "eval"),
-    *(
-        "get",
-        "getex",
-        "set",
-        "unlink",
-        "incr",
-        "incrby",
-        "setrange",
-        "pttl",
-        "pexpire",
-        "hget",
-        "hset",
-        "hdel",
-        "hscan",
-    ),
-    *(
-        "hlen",
-        "hincrby",
-        "zadd",
-        "zrem",
-        "zcard",
-        "zrangebylex",
-        "zrangebyscore",
-        "zscan",
-        "xadd",
-        "xrange",
-        "xrevrange",
-    ),
-)
+STORES = (ROOT / "docs" / "stores.md").read_text()
+COMMANDS = re.search(r"^ACL SETUSER gateway .+ -@all \+(.+)$", STORES, re.MULTILINE)[1].split(" +")
+"""The commands that the documents allow the gateway."""
 
 
 class TlsServer(RedisServer):
