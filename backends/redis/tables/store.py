@@ -12,7 +12,17 @@ from backends.redis.tables.sweeping import SWEPT_AT_ONCE, Sweeper, sweep
 from backends.redis.topology.interface import Topology, prepare_keys
 from backends.redis.wire.deadlines import DEADLINE_SECONDS
 from backends.redis.wire.replies import NOT_REDIS, check_done
-from backends.tables import Charges, Done, EntryOperation, EntryResult, Refused, Step, Table, TableCount
+from backends.tables import (
+    Charges,
+    Done,
+    EntryOperation,
+    EntryResult,
+    Refused,
+    Step,
+    Table,
+    TableCount,
+    UpgradeStep,
+)
 
 _REST_SECONDS = 0.002
 """Pause between two scripts that remove expired entries while nobody waits for it."""
@@ -67,6 +77,9 @@ class RedisTables:
             while has_more:
                 has_more = await self._sweep(table, now_ms)
                 await asyncio.sleep(_REST_SECONDS)
+
+    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep:  # noqa: ARG002
+        return UpgradeStep(None)
 
     async def close(self) -> None:
         """Ends the removal of expired entries in the background; may be repeated."""
