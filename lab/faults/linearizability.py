@@ -1,15 +1,18 @@
 """Whether what clients saw of one key could have happened in some order, one operation at a time (D111).
 
-Wing and Gong's search with Lowe's memory of states, for a register that is put, got and deleted:
-an order of all operations is looked for in which each stands between its invocation and its return,
-and each get finds what the last write before it left.
+Wing and Gong's search with Lowe's memory of states, for an entry that is put, got, deleted, put or deleted
+on a condition, and added to: an order of all operations is looked for in which each stands between its
+invocation and its return, each get finds what the last write before it left, each conditional write finds
+the entry that its condition names, and each sum is the one before it and what was added.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 MISSING = None
+PRESENT = object()
+"""In a condition: any entry, whichever it is."""
 NEVER = math.inf
 
 
@@ -21,6 +24,52 @@ class Write:
     invoked: float
     returned: float = NEVER
 
+    def after(self, _: Hashable) -> tuple[Hashable] | None:
+        return (self.value,)
+
+    def is_like(self) -> Hashable:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A put of `value`, or a delete, that was done because the entry was `expected`.
+
+    Without an answer it may apply at any later time, if the entry is `expected` then. A refused one is a read
+    of the entry that it found.
+    """
+
+    expected: Hashable
+    value: Hashable
+    invoked: float
+    returned: float = NEVER
+
+    def after(self, found: Hashable) -> tuple[Hashable] | None:
+        is_met = found is not MISSING if self.expected is PRESENT else found == self.expected
+        return (self.value,) if is_met else None
+
+    def is_like(self) -> Hashable:
+        return self.expected, self.value
+
+
+@dataclass(frozen=True)
+class Add:
+    """An addition whose sum is `total`; one without an answer has none, and may apply at any later time."""
+
+    by: int
+    total: int | None
+    invoked: float
+    returned: float = NEVER
+
+    def after(self, found: Hashable) -> tuple[Hashable] | None:
+        if found is not MISSING and not isinstance(found, int):
+            return None
+        total = self.by + (0 if found is MISSING else found)
+        return (total,) if self.total in (None, total) else None
+
+    def is_like(self) -> Hashable:
+        return ("add", self.by)
+
 
 @dataclass(frozen=True)
 class Read:
@@ -31,7 +80,8 @@ class Read:
     returned: float
 
 
-Operation = Write | Read
+Change = Write | Swap | Add
+Operation = Change | Read
 
 
 @dataclass(frozen=True)
@@ -53,10 +103,11 @@ def first_violation(history: Sequence[Operation]) -> Operation | None:
 class _Search:
     def __init__(self, history: Sequence[Operation]) -> None:
         in_order = sorted(history, key=lambda operation: operation.invoked)
-        found = {operation.value for operation in in_order if isinstance(operation, Read)}
         self.answered = [operation for operation in in_order if operation.returned != NEVER]
+        seen = _seen_by(self.answered)
         # What was given up and never seen needs no place: it may stand at the end.
-        self.unanswered = [each for each in in_order if each.returned == NEVER and each.value in found]
+        given_up = [each for each in in_order if each.returned == NEVER and not isinstance(each, Read)]
+        self.unanswered = [each for each in given_up if isinstance(each, Add) or seen(each.value)]
         self.furthest = 0
 
     def finds_an_order(self) -> bool:
@@ -102,19 +153,34 @@ class _Search:
         bound = min((self.answered[place].returned for place in candidates), default=NEVER)
         following = []
         alike: set[Hashable] = set()
-        for number, write in enumerate(self.unanswered):
-            if write.invoked > bound:
+        for number, change in enumerate(self.unanswered):
+            if change.invoked > bound:
                 break
             is_left = not state.given_up >> number & 1
-            if is_left and write.value not in alike:  # of those alike the earliest will do
-                alike.add(write.value)
+            after = change.after(state.value)
+            if is_left and after and change.is_like() not in alike:  # of those alike the earliest will do
+                alike.add(change.is_like())
                 given_up = state.given_up | 1 << number
-                following.append(_State(state.done, state.ahead, given_up, write.value))
+                following.append(_State(state.done, state.ahead, given_up, *after))
         for place in reversed(candidates):
             operation = self.answered[place]
-            if isinstance(operation, Write):
-                following.append(_with(state, place, operation.value))
+            after = None if isinstance(operation, Read) else operation.after(state.value)
+            if after:
+                following.append(_with(state, place, *after))
         return following
+
+
+def _seen_by(answered: Sequence[Operation]) -> Callable[[Hashable], bool]:
+    """Returns a function that tells whether the answers of anybody depend on a value."""
+    seen: set[Hashable] = set()
+    for operation in answered:
+        if isinstance(operation, Read):
+            seen.add(operation.value)
+        elif isinstance(operation, Swap):
+            seen.add(operation.expected)
+        elif isinstance(operation, Add):  # any integer, and none
+            return lambda _: True
+    return lambda value: value in seen or (PRESENT in seen and value is not MISSING)
 
 
 def _with(state: _State, place: int, value: Hashable) -> _State:
