@@ -23,15 +23,16 @@ from gateway.composition.data import caller_policy, token_policy
 from gateway.composition.directory import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
-from gateway.dataplane.parsing import parse
+from gateway.dataplane.bodies import parse
 from gateway.dataplane.pipeline import Executor, meter_of
 from gateway.dataplane.policies.binding import admit
 from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
-from gateway.domain.answers import Answer, render
+from gateway.domain.answers import Answer
 from gateway.domain.call import Call
 from gateway.domain.model import Get, Operation, Put, ResponseNotes
+from gateway.domain.outcomes import render
 from gateway.domain.rules import Limits
 from gateway.http.messages import Handler, Request, Response
 
@@ -82,7 +83,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     binding = await tokens.bind(call, caller)
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
-    request = parse(call, limits, ResponseNotes())
+    request = parse(call, limits, ResponseNotes(), grant.table.keyspace)
     assert isinstance(request, Put | Get)
     await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
     outcome = await executor.execute(open_meter(grant, call), request)
@@ -92,7 +93,7 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
         "token": await _awaited(lambda: tokens.bind(call, caller), calls),
         "admission": _microseconds(lambda: admit(caller, binding), calls),
         "limiter": await _awaited(lambda: limiter.charge(grant), calls),
-        "parse": _microseconds(lambda: parse(call, limits, ResponseNotes()), calls),
+        "parse": _microseconds(lambda: parse(call, limits, ResponseNotes(), grant.table.keyspace), calls),
         "store": await _awaited(lambda: executor.execute(open_meter(grant, call), request), calls),
         "render": _microseconds(lambda: render(outcome), calls),
         "meter": _microseconds(lambda: open_meter(grant, call).close(answer), calls),

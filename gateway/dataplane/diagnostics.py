@@ -8,18 +8,21 @@ import json
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
+from itertools import islice
 
 import msgspec
 from msgspec import Raw
 
 from gateway.domain.call import Call
 from gateway.domain.model import Operation
-from gateway.domain.rules import Limits
 from gateway.sigv4 import Claim
 
 _OPERATIONS = [operation.encode() for operation in Operation]
+_PATHS = ", ".join(f"/v1/{operation}" for operation in Operation)
 _LONGEST_NAME = 32
+_MOST_FIELDS = 16
 _ALIKE = 0.7
+_QUOTES = 2
 _UNSET = frozenset({b"undefined", b"null", b"none", b"nil", b"nan", b"false", b"[object object]"})
 """Spellings of an unset variable in common languages, in lower case."""
 
@@ -29,7 +32,7 @@ def explain_path(path: bytes) -> str:
     name = path.rstrip(b"/").rpartition(b"/")[2].lower()
     if name in _OPERATIONS:
         return f"no such path: did you mean /v1/{name.decode()}?"
-    return "no such path: the paths are /v1/put, /v1/get and /v1/delete"
+    return f"no such path: the paths are {_PATHS}"
 
 
 def explain_mismatch(call: Call, claim: Claim) -> str:
@@ -125,19 +128,34 @@ def explain_type(field: str, sent: bytes, wanted: str) -> str:
     return f"{field}: missing" if not sent else f"{field}: {type_of(sent)}, not {wanted}"
 
 
-def explain_ttl(sent: bytes, limits: Limits) -> str:
-    """Explains a time to live that is out of range or not an integer."""
+def explain_text(field: str, sent: bytes) -> str:
+    """Explains a field of the body that is missing, not a string, or not Unicode."""
+    return f"{field}: half of a surrogate pair" if sent[:1] == b'"' else explain_type(field, sent, "a string")
+
+
+def explain_integer(field: str, sent: bytes, least: int, most: int) -> str:
+    """Explains a number that is out of range or not an integer."""
     if not _INTEGER.fullmatch(sent):
-        return f"ttlSeconds: {type_of(sent)}, not written as an integer"
+        return f"{field}: {type_of(sent)}, not written as an integer"
     shown = sent.decode() if len(sent) <= _LONGEST_NAME else f"{len(sent)} digits"
-    if sent.startswith(b"-") or int(sent[:_LONGEST_NAME]) < limits.min_ttl_seconds:
-        return f"ttlSeconds: {shown}, at least {limits.min_ttl_seconds}"
-    return f"ttlSeconds: {shown}, at most {limits.max_ttl_seconds}"
+    if int(sent[:_LONGEST_NAME]) < least:
+        return f"{field}: {shown}, at least {least}"
+    return f"{field}: {shown}, at most {most}"
+
+
+def explain_tag(field: str, sent: bytes) -> str:
+    """Explains a condition that is not one strong tag. Tags may be of another store, so none is quoted."""
+    if sent.startswith(b"W/"):
+        return f"{field}: a weak tag; send the ETag of an answer as it is"
+    if sent.count(b'"') > _QUOTES:
+        return f"{field}: several tags, only one is allowed"
+    return f"{field}: not * or the ETag of an answer, quotes included"
 
 
 def explain_fields(unknown: Collection[str], known: Collection[str]) -> str:
     """Explains which fields of a body are unknown to the operation."""
-    return "; ".join(_explain_field(name, known) for name in unknown)
+    shown = islice(unknown, _MOST_FIELDS)  # a body has room for thousands, the warning for a few
+    return "; ".join(_explain_field(name, known) for name in shown)
 
 
 def _explain_field(name: str, known: Collection[str]) -> str:

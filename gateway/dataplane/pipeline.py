@@ -13,11 +13,11 @@ from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import Entry, EntryStore
 from backends.tables import Revision
-from gateway.dataplane.parsing import parse
+from gateway.dataplane.bodies import parse
 from gateway.dataplane.policies.binding import TableTokenPolicy, admit
 from gateway.dataplane.policies.caller import CallerPolicy
 from gateway.dataplane.policies.rate_limit import RateLimiter
-from gateway.domain.answers import Answer, add_notes, refuse, render
+from gateway.domain.answers import Answer, add_notes, refuse
 from gateway.domain.call import Call
 from gateway.domain.errors import (
     NOT_BEGUN,
@@ -43,6 +43,7 @@ from gateway.domain.model import (
     TenantLabels,
     UsageOutcome,
 )
+from gateway.domain.outcomes import render
 from gateway.domain.rules import Limits
 from gateway.observability.logs import report_exception
 from gateway.observability.usage import Usage
@@ -99,7 +100,7 @@ class Pipeline:
         notes = ResponseNotes()
         try:
             notes.rate_limit = await self._rate_limit.charge(grant)
-            request = parse(call, self._limits, notes)
+            request = parse(call, self._limits, notes, grant.table.keyspace)
             outcome = await self._executor.execute(metered, request)
             answer = render(outcome)
         except Refusal as refusal:

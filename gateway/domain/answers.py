@@ -1,4 +1,4 @@
-"""Outcomes and refusals as JSON answers, before they become HTTP responses."""
+"""Refusals as JSON answers, before they become HTTP responses."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,17 +7,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gateway.domain.errors import InternalError, MethodNotAllowed, RateLimited, Refusal, SignatureRefusal
-from gateway.domain.model import (
-    Deleted,
-    Found,
-    Missing,
-    Outcome,
-    RateLimitStatus,
-    ResponseNotes,
-    Stored,
-    UsageOutcome,
+from gateway.domain.errors import (
+    MethodNotAllowed,
+    PreconditionFailed,
+    RateLimited,
+    Refusal,
+    SignatureRefusal,
 )
+from gateway.domain.model import RateLimitStatus, ResponseNotes, UsageOutcome
 from gateway.domain.rules import WINDOW_MS
 
 
@@ -43,32 +40,13 @@ _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 
 _INVISIBLE = re.compile("[^ -~]")
 _LONGEST_TEXT = 256
-
-_STORED = Answer(200, b'{"ok":true}')
-_DELETED = Answer(200, b'{"deleted":true}')
-_MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOUND)
-
-
-def render(outcome: Outcome) -> Answer:
-    """Renders an outcome, which is always a success."""
-    match outcome:
-        case Stored():  # first: each class that does not match costs a call
-            return _STORED
-        case Found():
-            return Answer(200, _found(outcome))
-        case Deleted():
-            return _DELETED
-        case Missing():
-            return _MISSING
-        case _:
-            raise InternalError
-
-
-def _found(entry: Found) -> bytes:
-    if entry.expires_at_ms is None:
-        return b'{"found":true,"value":%b,"expiresAt":null}' % entry.value
-    expires_at = str(iso_instant(entry.expires_at_ms)).encode()
-    return b'{"found":true,"value":%b,"expiresAt":"%b"}' % (entry.value, expires_at)
+_USAGE = {
+    403: UsageOutcome.ERROR,
+    409: UsageOutcome.ERROR,
+    412: UsageOutcome.PRECONDITION_FAILED,
+    429: UsageOutcome.RATE_LIMITED,
+}
+"""Billing outcomes of refusals after admission, by status."""
 
 
 def refuse(refusal: Refusal) -> Answer:
@@ -81,12 +59,14 @@ def refuse(refusal: Refusal) -> Answer:
         fields.append(("x-amzn-ErrorType", refusal.error_type))
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
+    if isinstance(refusal, PreconditionFailed) and refusal.revision is not None:
+        fields.append(etag(refusal.revision))
     fields.append(("x-kvs-error-detail", _visible(refusal.detail or refusal.message or "")))
     if isinstance(refusal, RateLimited) and refusal.rate_limit is not None:
         fields += _limit_fields(refusal.rate_limit)
     if refusal.retry_after_seconds is not None:
         fields.append(("Retry-After", str(refusal.retry_after_seconds)))
-    return Answer(refusal.status, msgspec.json.encode(body), _usage(refusal), refusal.code, tuple(fields))
+    return Answer(refusal.status, msgspec.json.encode(body), usage_of(refusal), refusal.code, tuple(fields))
 
 
 def add_notes(answer: Answer, notes: ResponseNotes) -> Answer:
@@ -115,10 +95,14 @@ def _visible(text: str) -> str:
     return _INVISIBLE.sub("?", text[:_LONGEST_TEXT]).strip()
 
 
-def _usage(refusal: Refusal) -> UsageOutcome:
-    if refusal.status >= 500:
-        return UsageOutcome.ERROR
-    return UsageOutcome.RATE_LIMITED if refusal.status == 429 else UsageOutcome.INVALID
+def usage_of(refusal: Refusal) -> UsageOutcome:
+    """Returns the billing outcome of a refused call."""
+    return UsageOutcome.ERROR if refusal.status >= 500 else _USAGE.get(refusal.status, UsageOutcome.INVALID)
+
+
+def etag(revision: str) -> tuple[str, str]:
+    """Renders the field `ETag` of a revision."""
+    return "ETag", f'"{revision}"'
 
 
 def iso_instant(wall_ms: int | None) -> str | None:

@@ -150,6 +150,16 @@ def is_repetitive(secret: str) -> bool:
     return length > 0 and secret.startswith(secret[length:])
 
 
+PAGE_ENTRIES = 1000
+"""Maximum number of entries on a page of a list."""
+
+DEFAULT_PAGE_ENTRIES = 100
+PAGE_BYTES = 1_048_576
+"""Size of a page's body, which its last entry may exceed."""
+
+BATCH_OPERATIONS = 25
+"""Maximum number of operations of a batch."""
+
 CONTROL_BODY_BYTES = 65_536
 """The largest body of a control-plane request."""
 

@@ -1,0 +1,123 @@
+"""The operations of a batch. All are checked before any is done; the first malformed one refuses all."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from backends.tables import ANY, Condition
+from gateway.dataplane.bodies.conditions import condition_in_batch
+from gateway.dataplane.bodies.decoding import Spelled, decode_once, warn
+from gateway.dataplane.bodies.fields import ABSENT, key_in, text_in, ttl_in, value_in
+from gateway.dataplane.diagnostics import explain_fields, explain_type
+from gateway.domain.errors import InvalidOperations, InvalidPrecondition, Refusal
+from gateway.domain.model import Batch, Delete, Get, Operation, Put, ResponseNotes
+from gateway.domain.rules import BATCH_OPERATIONS, Limits
+
+
+class _Element(Struct, forbid_unknown_fields=True):
+    """One operation as it was sent."""
+
+    op: Raw = ABSENT
+    key: Raw = ABSENT
+    value: Raw = ABSENT
+    ttl_seconds: Raw = msgspec.field(default=ABSENT, name="ttlSeconds")
+    if_match: Raw = msgspec.field(default=ABSENT, name="ifMatch")
+    if_none_match: Raw = msgspec.field(default=ABSENT, name="ifNoneMatch")
+
+
+class _Body(Struct, forbid_unknown_fields=True):
+    operations: list[_Element]
+
+
+_OPERATIONS = {operation.value: operation for operation in (Operation.PUT, Operation.GET, Operation.DELETE)}
+_KNOWN_WITHOUT_VALUE = ("op", "key")
+
+_decoder = msgspec.json.Decoder(_Body)
+_raw_list_decoder = msgspec.json.Decoder(list[Raw])
+_raw_fields_decoder = msgspec.json.Decoder(dict[str, Raw])
+
+
+def parse_batch(body: bytes, limits: Limits, notes: ResponseNotes) -> Batch:
+    """Parses the body of a batch. Raises InvalidJson, InvalidOperations, or the refusal of one operation."""
+    fields = decode_once(body, _decoder)
+    if fields is None:
+        elements = _decode_in_steps(body, notes)
+    else:
+        _check_count(fields.operations)
+        elements = fields.operations
+    return Batch(tuple(_checked(*each, limits, notes) for each in enumerate(elements)))
+
+
+def _decode_in_steps(body: bytes, notes: ResponseNotes) -> Iterable[_Element]:
+    """Decodes a body with unknown fields, lone surrogates or wrong types, of which the first is explained."""
+    spelled = Spelled(body)
+    fields = spelled.fields()
+    spelled.name_unknown(fields, _Body.__struct_encode_fields__, notes)
+    raw = fields.get("operations", ABSENT)
+    try:
+        elements = _raw_list_decoder.decode(raw)
+    except msgspec.DecodeError:
+        raise InvalidOperations(explain_type("operations", bytes(raw), "an array")) from None
+    _check_count(elements)
+    return (_decode_element(index, raw, spelled, notes) for index, raw in enumerate(elements))
+
+
+def _decode_element(index: int, raw: Raw, spelled: Spelled, notes: ResponseNotes) -> _Element:
+    place = f"operations[{index}]"
+    try:
+        fields = _raw_fields_decoder.decode(raw)
+    except msgspec.DecodeError:
+        raise InvalidOperations(explain_type(place, bytes(raw), "an object")) from None
+    return spelled.struct(fields, _Element, notes, f"{place}: ")
+
+
+def _check_count(elements: list[_Element] | list[Raw]) -> None:
+    if not elements:
+        raise InvalidOperations("operations: empty, at least 1")
+    if len(elements) > BATCH_OPERATIONS:
+        raise InvalidOperations(f"operations: {len(elements)}, at most {BATCH_OPERATIONS}")
+
+
+def _checked(index: int, element: _Element, limits: Limits, notes: ResponseNotes) -> Put | Get | Delete:
+    try:
+        operation = _parse(element, limits)
+    except Refusal as refusal:
+        refusal.detail = f"operations[{index}].{refusal.detail}"
+        raise
+    if not isinstance(operation, Put):
+        _warn_of_unused(index, element, notes)
+    return operation
+
+
+def _parse(element: _Element, limits: Limits) -> Put | Get | Delete:
+    operation = _OPERATIONS.get(text_in("op", element.op, InvalidOperations))
+    if operation is None:
+        raise InvalidOperations("op: not put, get or delete")
+    key = key_in(element.key, limits.key_bytes)
+    if operation is Operation.PUT:
+        value = value_in(element.value, limits.value_bytes)
+        ttl_seconds = ttl_in(element.ttl_seconds, limits)
+        return Put(key, value, ttl_seconds, _condition(operation, element))
+    condition = _condition(operation, element)
+    return Get(key) if operation is Operation.GET else Delete(key, condition)
+
+
+def _condition(operation: Operation, element: _Element) -> Condition:
+    if element.if_match is ABSENT and element.if_none_match is ABSENT:
+        return ANY
+    return condition_in_batch(
+        operation, _tag("ifMatch", element.if_match), _tag("ifNoneMatch", element.if_none_match)
+    )
+
+
+def _tag(name: str, raw: Raw) -> bytes | None:
+    return None if raw is ABSENT else text_in(name, raw, InvalidPrecondition).encode()
+
+
+def _warn_of_unused(index: int, element: _Element, notes: ResponseNotes) -> None:
+    """Names the fields of a put that a get or delete has: they are ignored, as in a call of their own."""
+    fields = (("value", element.value), ("ttlSeconds", element.ttl_seconds))
+    unused = [name for name, raw in fields if raw is not ABSENT]
+    if unused:
+        warn(notes, f"operations[{index}]: {explain_fields(unused, _KNOWN_WITHOUT_VALUE)}")
