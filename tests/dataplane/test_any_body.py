@@ -34,17 +34,39 @@ texts = st.builds(
     spacing,
     st.booleans(),
 )
-bodies = st.builds(
-    lambda members: b"{" + b",".join(name + b":" + value for name, value in members) + b"}",
+names = st.sampled_from(
+    b'"key" "value" "ttlSeconds" "x" "\\u006bey" "" "\\ud800" "Key" "prefix" "limit" "cursor"'.split()
+    + [b'"values"', b'"by"']
+)
+notable = st.sampled_from(
+    b'60 59 6e1 "k" "\\ud800" 01 NaN -0 null true 1001 9007199254740992 -9007199254740991'.split()
+)
+
+
+def objects(members):
+    return members.map(lambda pairs: b"{" + b",".join(name + b":" + value for name, value in pairs) + b"}")
+
+
+bodies = objects(st.lists(st.tuples(names, texts | notable), max_size=6))
+likely = {
+    b'"op"': [b'"put"', b'"get"', b'"delete"', rb'"\u0067et"', b'"list"', b"1"],
+    b'"key"': [b'"k"', b'""', b"1", rb'"\ud800"'],
+    b'"value"': [b"1", rb'"\ud800"', b"null"],
+    b'"ttlSeconds"': [b"60", b"59", b"null"],
+    b'"ifMatch"': [b'"*"', rb'"\"tag\""', rb'"W/\"tag\""', b"null", b'""'],
+    b'"ifNoneMatch"': [b'"*"', rb'"\"tag\""'],
+    b'"x"': [b"1"],
+}
+elements = objects(
     st.lists(
-        st.tuples(
-            st.sampled_from(
-                [b'"key"', b'"value"', b'"ttlSeconds"', b'"x"', rb'"\u006bey"', b'""', rb'"\ud800"', b'"Key"']
-            ),
-            texts | st.sampled_from([b"60", b"59", b"6e1", b'"k"', rb'"\ud800"', b"01", b"NaN", b"-0"]),
+        st.sampled_from(list(likely)).flatmap(
+            lambda name: st.tuples(st.just(name), st.sampled_from(likely[name]))
         ),
-        max_size=6,
-    ),
+        max_size=7,
+    )
+)
+batches = st.lists(elements | texts, max_size=27).map(
+    lambda each: b'{"operations":[' + b",".join(each) + b"]}"
 )
 fragments = st.sampled_from(
     b'{ } [ ] , : " \\ \\u \\ud800 \\udc00 0 1 - + . e E5 NaN Infinity null true nul / // lone'.split()
@@ -68,6 +90,12 @@ def mutated(draw):
 @QUICK
 def test_bodies_of_known_members_are_judged_as_json_is(operation, body):
     assert_agreement(operation, body)
+
+
+@given(body=batches | batches.map(lambda body: body.replace(b"{", b'{"x":1,', 1)))
+@THOROUGH
+def test_batches_are_judged_as_json_is(body):
+    assert_agreement(Operation.BATCH, body)
 
 
 @given(body=mutated())

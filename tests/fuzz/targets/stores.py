@@ -22,10 +22,10 @@ from backends.redis.wire.url import Address
 from backends.tables import Budget, Charges, Table
 from gateway.dataplane.pipeline import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
-from gateway.domain.answers import render
 from gateway.domain.call import Call, Headers
 from gateway.domain.errors import StorageUnavailable
 from gateway.domain.model import Get, Grant, Operation, TenantLabels
+from gateway.domain.outcomes import render
 from gateway.observability.usage import Usage
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
