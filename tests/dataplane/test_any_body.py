@@ -35,8 +35,7 @@ texts = st.builds(
     st.booleans(),
 )
 names = st.sampled_from(
-    b'"key" "value" "ttlSeconds" "x" "\\u006bey" "" "\\ud800" "Key" "prefix" "limit" "cursor"'.split()
-    + [b'"values"', b'"by"']
+    b'"key" "value" "ttlSeconds" "x" "\\u006bey" "" "\\ud800" "prefix" "limit" "cursor" "values" "by"'.split()
 )
 notable = st.sampled_from(
     b'60 59 6e1 "k" "\\ud800" 01 NaN -0 null true 1001 9007199254740992 -9007199254740991'.split()
