@@ -10,6 +10,7 @@ GOOD = {"key": "k", "value": 1}
 UNKNOWN_TOKEN = "kvs_5MiFe5L2EwnHr14WpWpClsHJaCp33ti3KOx22Qzlo7O1vHjlC"
 BELONGS = "the table token belongs in X-KVS-Authorization, the signature in Authorization"
 NO_TOKEN = "no such token: mistyped, rotated or deleted"
+PATHS_IN_USE = "the paths are /v1/put, /v1/get, /v1/delete, /v1/list, /v1/increment, /v1/touch, /v1/batch"
 ARRIVED = "wrong secret, or the request was changed after it was signed: "
 
 
@@ -66,9 +67,9 @@ PATHS = {
     "no version": no_path("/delete", "did you mean /v1/delete?"),
     "upper case": no_path("/v1/PUT", "did you mean /v1/put?"),
     "two slashes": no_path("//v1/put", "did you mean /v1/put?"),
-    "another verb": no_path("/v1/set", "the paths are /v1/put, /v1/get and /v1/delete"),
-    "the bare address": no_path("/", "the paths are /v1/put, /v1/get and /v1/delete"),
-    "a key in the path": no_path("/v1/get/user:1", "the paths are /v1/put, /v1/get and /v1/delete"),
+    "another verb": no_path("/v1/set", PATHS_IN_USE),
+    "the bare address": no_path("/", PATHS_IN_USE),
+    "a key in the path": no_path("/v1/get/user:1", PATHS_IN_USE),
     "GET": Mistake(405, "method_not_allowed", "method: GET, allowed: POST", method="GET"),
     "DELETE": Mistake(405, "method_not_allowed", "method: DELETE, allowed: POST", method="DELETE"),
     "a large body": Mistake(

@@ -41,7 +41,7 @@ class Faulty:
 
 
 ROWS = {
-    "unknown route": (Faulty(operation="list", body=LARGE_BODY, signed=False), 404, "not_found"),
+    "unknown route": (Faulty(operation="scan", body=LARGE_BODY, signed=False), 404, "not_found"),
     "body size": (Faulty(body=LARGE_BODY, signed=False, token=None), 413, "body_too_large"),
     "signature": (Faulty(signed=False, token="wrong"), 403, "missing_signature"),
     "signature, no token": (Faulty(signed=False, token=None), 403, "missing_signature"),
