@@ -63,9 +63,11 @@ async def _acknowledge_what_was_given_up(self, keyspace, key, entry):
         return
 
 
-async def _admit_one_more(self, bucket, limit, window_ms):
+async def _admit_one_more(self, bucket, limit, window_ms, amount=1):
     store = self._network.store
-    return await self._network.call(lambda: store.charge(bucket, limit + 1, window_ms), may_repeat=True)
+    return await self._network.call(
+        lambda: store.charge(bucket, limit + 1, window_ms, amount), may_repeat=True
+    )
 
 
 async def _remember_for_ever(self, keyspace, key):

@@ -13,6 +13,7 @@ from backends.clock import Clock
 from backends.dynamodb.counters import DynamoWindowCounter
 from backends.dynamodb.failures import ConditionFailed
 from backends.dynamodb.store_time import StoreTime
+from backends.sequential import SequentialSteps
 from lab.simulation.network import Network
 from lab.simulation.remote import RemoteBackend
 from lab.simulation.store import Store, Window
@@ -39,17 +40,18 @@ class Items:
             if "N" in value
         }
         item = self._items.get(bucket)
-        if ":limit" in values:
+        amount = values[":amount"]
+        if ":most" in values:
             is_open = item is not None and values[":now"] < item["c"] <= values[":latest"]
-            if item is None or not is_open or item["n"] >= values[":limit"]:
+            if item is None or not is_open or item["n"] > values[":most"]:
                 return self.date(), _failed(item)
-            item["n"] += 1
-            self._count(bucket, values[":limit"])
+            item["n"] += amount
+            self._last[bucket].admit(amount, self._store.clock.monotonic_ms())
         else:
             if (None if item is None else item["c"]) != values.get(":closed"):
                 return self.date(), _failed(item)
-            item = self._items[bucket] = {"n": 1, "c": values[":closes"]}
-            self._open(bucket)
+            item = self._items[bucket] = {"n": amount, "c": values[":closes"]}
+            self._open(bucket, amount)
         return self.date(), msgspec.json.encode({"Attributes": _attributes(item)})
 
     async def look(self) -> str:
@@ -59,20 +61,15 @@ class Items:
     def date(self) -> str:
         return formatdate(self._store.clock.wall_ms() // 1000, usegmt=True)
 
-    def _open(self, bucket: str) -> None:
+    def _open(self, bucket: str, amount: int) -> None:
         now_ms = self._store.clock.monotonic_ms()
-        window = Window(bucket, now_ms, now_ms + WINDOW_MS + APART_MS, 1, closes_early_by_ms=2 * APART_MS)
+        window = Window(bucket, now_ms, now_ms + WINDOW_MS + APART_MS, closes_early_by_ms=2 * APART_MS)
+        window.admit(amount, now_ms)
         before = self._last.get(bucket)
         if before is not None:
             window.follows_after_ms = now_ms - before.opened_ms
         self._last[bucket] = window
         self._store.windows.append(window)
-
-    def _count(self, bucket: str, limit: int) -> None:
-        window = self._last[bucket]
-        window.admitted += 1
-        if window.admitted == limit:
-            window.filled_ms = self._store.clock.monotonic_ms()
 
 
 class ClocklessBackend(RemoteBackend):
@@ -83,6 +80,7 @@ class ClocklessBackend(RemoteBackend):
         self._items = items
         self._time = StoreTime(clock)
         self.counters = DynamoWindowCounter(self, "table", self._time.now_ms)
+        self.charged = SequentialSteps(self.counters, self.tables)
 
     async def call(self, _action: object, request: dict[str, Any]) -> bytes:
         """Reads the time as a client of DynamoDB does."""

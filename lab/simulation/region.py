@@ -143,8 +143,8 @@ class Region:
             window
             for window in self.store.windows
             if f"/{request.table.environment}/" in window.bucket
-            and window.filled_ms is not None
-            and window.filled_ms <= now * 1000
+            and (full_ms := window.full_ms(LIMIT, request.cost)) is not None
+            and full_ms <= now * 1000
             and window.closes_ms >= sent * 1000 - 1
         ]
         self._expect(full != [], f"{request} was refused though its window had room")

@@ -1,8 +1,11 @@
 """A replica's view of the store, across the network."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from backends.interface import Entry, Keyspace
+from backends.interface import Charge, Entry, Keyspace
+from backends.sequential import SequentialSteps
+from backends.tables import Charges, EntryOperation, GetEntry, ListEntries, Table
 from lab.simulation.network import Network
 
 
@@ -16,6 +19,8 @@ class RemoteBackend:
     def __init__(self, network: Network) -> None:
         self._network = network
         self.entries = _Entries(network)
+        self.tables = RemoteTables(network)
+        self.charged: RemoteSteps | SequentialSteps = RemoteSteps(network)
         self.counters = _Counters(network)
         self.records = RemoteRecords(network)
 
@@ -47,15 +52,60 @@ class _Entries:
         return await self._network.call(lambda: self._entries.purge(keyspaces, cursor), may_repeat=True)
 
 
+class RemoteTables:
+    """A call that writes is sent once: what was lost may have been applied."""
+
+    def __init__(self, network: Network) -> None:
+        self._network, self._store = network, network.store
+
+    async def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> Any:
+        may_repeat = isinstance(operation, GetEntry | ListEntries)
+        return await self._network.call(
+            lambda: self._store.execute(table, operation, now_ms), may_repeat=may_repeat
+        )
+
+    async def count(self, table: Table, now_ms: int) -> Any:
+        tables = self._store.inner.tables
+        return await self._network.call(lambda: tables.count(table, now_ms), may_repeat=True)
+
+    async def drop(self, tables: Sequence[Table]) -> None:
+        await self._network.call(lambda: self._store.drop(tables), may_repeat=True)
+
+    async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
+        store = self._store.inner.tables
+        await self._network.call(lambda: store.tidy(tables, now_ms), may_repeat=True)
+
+
+class RemoteSteps:
+    """Charges and operations in one call, which is sent once."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    async def step(
+        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+    ) -> Any:
+        store = self._network.store
+        return await self._network.call(
+            lambda: store.step(charges, table, operations, now_ms), may_repeat=False
+        )
+
+
 class _Counters:
     """A charge that arrives twice costs its tenant one call, and admits no extra call."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
 
-    async def charge(self, bucket: str, limit: int, window_ms: int) -> Any:
+    async def charge(self, bucket: str, limit: int, window_ms: int, amount: int = 1) -> Any:
         store = self._network.store
-        return await self._network.call(lambda: store.charge(bucket, limit, window_ms), may_repeat=True)
+        return await self._network.call(
+            lambda: store.charge(bucket, limit, window_ms, amount), may_repeat=True
+        )
+
+    async def refund(self, bucket: str, charge: Charge, amount: int) -> None:
+        counters = self._network.store.inner.counters
+        await self._network.call(lambda: counters.refund(bucket, charge, amount), may_repeat=False)
 
 
 class RemoteRecords:

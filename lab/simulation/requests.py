@@ -39,6 +39,11 @@ class Request:
     flaw: str | None = None
 
     @property
+    def cost(self) -> int:
+        """The number of requests that the call is charged for."""
+        return 1
+
+    @property
     def value(self) -> bytes:
         return json.dumps([self.table.environment, self.table.name, self.key, self.number]).encode()
 
