@@ -11,9 +11,9 @@ from backends.errors import BackendError, BackendUnavailable, StoreFull
 from backends.interface import AdapterSettings
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.entries.store import RedisEntryStore
+from backends.redis.layouts.tables import LayeredTables
 from backends.redis.records.store import RedisRecordStore
 from backends.redis.settings import RedisSettings
-from backends.redis.tables.store import RedisTables
 from backends.redis.topology.inspection import Warnings, inspect, log_new
 from backends.redis.topology.opening import open_topology
 from backends.redis.wire.commands import Keys, pack
@@ -46,7 +46,7 @@ class RedisBackend:
         self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
         self.counters = RedisWindowCounter(self._topology, self._keys)
         self.records = RedisRecordStore(self._topology, self._keys)
-        self.tables = self.charged = RedisTables(self._topology, settings.prefix)
+        self.tables = self.charged = LayeredTables(self._topology, self._keys, settings.prefix, self.counters)
 
     async def ping(self) -> None:
         """Pings all servers and writes a key that expires.

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from backends.redis.entries.purging import SCANNED_PER_STEP
+from backends.redis.entries.walk import SCANNED_PER_STEP
 from lab.reclaiming.crowded import delete_tables, gateways_on, latencies, populate, reclaimed
 from tests.support.redis import RedisServer
 

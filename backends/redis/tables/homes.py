@@ -8,7 +8,8 @@ T is the hash tag {<prefix>:w:<home>}.
 <prefix>:n:T:<table>          their keys in order, a sorted set
 <prefix>:x:T:<table>          their expiries, a sorted set
 <prefix>:d:T                  the tables in which something expires, a sorted set
-<prefix>:b:T                  bytes of each table, and of all, a hash
+<prefix>:b:T                  bytes of each table, and of all, a hash; and marks (`layouts`)
+<prefix>:m:T:<table>          keys settled while a table of version 0.2 is moved, a hash
 """
 
 from backends.interface import Keyspace
@@ -54,6 +55,10 @@ class Home:
             self.due,
             self.sizes,
         )
+
+    def settled_of(self, table: Keyspace) -> bytes:
+        """Returns the name of the settled keys of a table that is being moved."""
+        return self._named(b"m", table)
 
     def _named(self, kind: bytes, name: str | None = None) -> bytes:
         of_home = b"%b:%b:%b" % (self._prefix, kind, self._tag)

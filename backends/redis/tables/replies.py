@@ -32,7 +32,13 @@ from backends.tables import (
 )
 
 _REFUSED = Layout(">BBQQ")
+_DONE = 1
+_NOT_UPGRADED = b"\2"
 _PLAIN: dict[bytes, EntryResult] = {b"N": NoEntry(), b"R": Removed(), b"F": NoRoom(), b"I": NotInteger()}
+
+
+class NotUpgraded(Exception):
+    """The entries of the table are not in layout 2; nothing was done. It does not leave the adapter."""
 
 
 class Outcome(Struct, frozen=True, gc=False):
@@ -52,7 +58,7 @@ def outcome_of(
     """Decodes the reply of a step. Raises StoreFull at `maxmemory`, CorruptEntry for foreign data."""
     try:
         match reply:
-            case bytes() if reply[:1] == b"\0":
+            case bytes() if reply[0] != _DONE:
                 return _refusal_in(reply, budgets)
             case bytes():
                 size = _head_of(len(budgets)).size
@@ -66,6 +72,8 @@ def outcome_of(
 
 
 def _refusal_in(head: bytes, budgets: Sequence[Budget]) -> Refused:
+    if head == _NOT_UPGRADED:
+        raise NotUpgraded
     _, number, closes_in_ms, remaining = _REFUSED.unpack(head)
     return Refused(
         budgets[number - 1], Charge(admitted=False, closes_in_ms=closes_in_ms, remaining=remaining)

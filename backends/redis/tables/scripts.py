@@ -27,24 +27,33 @@ def _composed(*names: str) -> SlotScript:
 SWEEP = _composed("sweep")
 COUNT = _composed("count")
 DROP = _composed("drop")
-
-_CHARGE_ONLY = _composed("charge", "run")
-_ANY = _composed(
-    "charge", "live", "conditions", "sizes", "write",
-    "get", "put", "delete", "touch", "add", "list", "run",
-)  # fmt: skip
-_SINGLE: dict[type[EntryOperation], SlotScript] = {
-    GetEntry: _composed("charge", "live", "get", "run"),
-    PutEntry: _composed("charge", "live", "conditions", "sizes", "write", "put", "run"),
-    DeleteEntry: _composed("charge", "live", "conditions", "sizes", "delete", "run"),
-    TouchEntry: _composed("charge", "live", "conditions", "sizes", "write", "touch", "run"),
-    AddToEntry: _composed("charge", "live", "sizes", "write", "add", "run"),
-    ListEntries: _composed("charge", "live", "list", "run"),
-}
+SETTLE = _composed("settling", "live", "sizes", "write", "settle")
 
 
-def script_for(operations: Sequence[EntryOperation]) -> SlotScript:
-    """Returns the script of a step."""
-    if len(operations) == 1:
-        return _SINGLE[type(operations[0])]
-    return _ANY if operations else _CHARGE_ONLY
+class Scripts:
+    """The scripts of steps; those with a `prelude` begin with it."""
+
+    def __init__(self, *prelude: str) -> None:
+        begin = (*prelude, "charge")
+        whole = ("live", "conditions", "sizes", "write")
+        self._charge_only = _composed(*begin, "run")
+        self._any = _composed(*begin, *whole, "get", "put", "delete", "touch", "add", "list", "run")
+        self._single: dict[type[EntryOperation], SlotScript] = {
+            GetEntry: _composed(*begin, "live", "get", "run"),
+            PutEntry: _composed(*begin, *whole, "put", "run"),
+            DeleteEntry: _composed(*begin, "live", "conditions", "sizes", "delete", "run"),
+            TouchEntry: _composed(*begin, *whole, "touch", "run"),
+            AddToEntry: _composed(*begin, "live", "sizes", "write", "add", "run"),
+            ListEntries: _composed(*begin, "live", "list", "run"),
+        }
+
+    def of(self, operations: Sequence[EntryOperation]) -> SlotScript:
+        """Returns the script of a step."""
+        if len(operations) == 1:
+            return self._single[type(operations[0])]
+        return self._any if operations else self._charge_only
+
+
+SCRIPTS = Scripts()
+MARKED_SCRIPTS = Scripts("marked")
+"""Scripts for tables that version 0.2 may have created: they refuse unless the entries are in layout 2."""

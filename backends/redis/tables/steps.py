@@ -6,8 +6,9 @@ from functools import lru_cache
 from backends.errors import BackendUnavailable
 from backends.redis.tables.encoding import arguments_of
 from backends.redis.tables.homes import Home
+from backends.redis.tables.marks import may_be_old
 from backends.redis.tables.replies import Outcome, outcome_of
-from backends.redis.tables.scripts import script_for
+from backends.redis.tables.scripts import MARKED_SCRIPTS, SCRIPTS
 from backends.redis.topology.interface import ScriptKeys, Topology, prepare_keys
 from backends.redis.wire.replies import NOT_REDIS
 from backends.tables import Budget, Charges, EntryOperation, Refused, Table
@@ -25,7 +26,7 @@ _PLAIN, _LOOK, _FINAL = b"0", b"1", b"2"
 class _Address:
     """A table and its budgets as a step names them: encoded once."""
 
-    __slots__ = ("home", "keys")
+    __slots__ = ("home", "keys", "scripts")
 
     def __init__(self, home: Home, table: Table, budgets: tuple[Budget, ...], window_ms: int) -> None:
         max_bytes = -1 if table.max_bytes is None else table.max_bytes
@@ -33,6 +34,7 @@ class _Address:
         limits = [b"%d" % each.limit for each in budgets]
         constant = [b"%d" % max_bytes, table.keyspace.encode(), b"%d" % window_ms, *limits]
         self.home = home
+        self.scripts = MARKED_SCRIPTS if may_be_old(table.keyspace) else SCRIPTS
         self.keys: ScriptKeys = prepare_keys(keys, constant)
 
 
@@ -53,20 +55,30 @@ class Steps:
         """Charges, and executes the operations if all budgets admit the charge."""
         address = self._address(table, charges.budgets, charges.window_ms)
         mode = _LOOK if address.home.begins_look(now_ms, LOOK_EVERY_MS) else _PLAIN
-        reply = await script_for(operations).call(
+        reply = await address.scripts.of(operations).call(
             self._topology, address.keys, _arguments(charges.amount, now_ms, mode, operations)
         )
         return outcome_of(reply, charges.budgets, operations)
 
     async def run(
-        self, table: Table, operations: Sequence[EntryOperation], now_ms: int, *, is_final: bool = False
+        self,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        is_final: bool = False,
+        is_settled: bool = False,
     ) -> Outcome:
-        """Executes the operations; nobody is charged. `is_final`: expired entries count, and stop nothing."""
+        """Executes the operations; nobody is charged. `is_final`: expired entries count, and stop nothing.
+
+        `is_settled`: the key is in layout 2, whether or not all others are.
+        """
         address = self._address(table, (), 1)
         mode = _LOOK if address.home.begins_look(now_ms, LOOK_EVERY_MS) else _PLAIN
         if is_final:
             mode = _FINAL
-        reply = await script_for(operations).call(
+        scripts = SCRIPTS if is_settled else address.scripts
+        reply = await scripts.of(operations).call(
             self._topology, address.keys, _arguments(1, now_ms, mode, operations)
         )
         outcome = outcome_of(reply, (), operations)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from backends.errors import BackendError, BackendUnavailable, ChargeFailed
 from backends.interface import Keyspace
+from backends.redis.tables.homes import Home
 from backends.redis.tables.replies import Outcome
 from backends.redis.tables.scripts import COUNT, DROP
 from backends.redis.tables.steps import Steps
@@ -21,7 +22,6 @@ from backends.tables import (
     Step,
     Table,
     TableCount,
-    UpgradeStep,
 )
 
 _REST_SECONDS = 0.002
@@ -54,6 +54,19 @@ class RedisTables:
         (result,) = await self._all_results(table, [operation], outcome, now_ms)
         return result
 
+    async def execute_settled(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
+        """Executes an operation on a key that is in layout 2, although others of its table may not be.
+
+        Layout 1 has no storage limit, so none applies yet.
+        """
+        unlimited = Table(table.home, table.keyspace)
+        outcome = await self._steps.run(unlimited, [operation], now_ms, is_settled=True)
+        return outcome.results[0]
+
+    def home(self, name: str) -> Home:
+        """Returns the key names of a home."""
+        return self._steps.home(name)
+
     async def count(self, table: Table, now_ms: int) -> TableCount:
         """Counts live entries; bytes are exact if all that expired can be removed before the deadline."""
         ends = _deadline()
@@ -77,9 +90,6 @@ class RedisTables:
             while has_more:
                 has_more = await self._sweep(table, now_ms)
                 await asyncio.sleep(_REST_SECONDS)
-
-    async def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> UpgradeStep:  # noqa: ARG002
-        return UpgradeStep(None)
 
     async def close(self) -> None:
         """Ends the removal of expired entries in the background; may be repeated."""

@@ -5,7 +5,9 @@
 <prefix>:records              all records, a hash by name
 <prefix>:names:{…:records}    the names of all records in order, a sorted set in the slot of the hash
 <prefix>:changes:{…}          the names of changed records, a stream in the slot of the hash
-<prefix>:ping                 a key that a replica writes to prove that it can
+<prefix>:ping2                a key that a replica writes to prove that it can
+<prefix>:ping                 the same of replicas of version 0.2
+<prefix>:layout               the layout of tables without a mark of their own
 
 No two entries, counters or records share a name: a keyspace is percent-encoded, so the first colon after it
 ends it.
@@ -31,7 +33,10 @@ class Keys:
         self.records = f"{prefix}:records".encode()
         self.names = f"{prefix}:names:{{{prefix}:records}}".encode()
         self.changes = f"{prefix}:changes:{{{prefix}:records}}".encode()
-        self.ping = f"{prefix}:ping".encode()
+        self.ping = f"{prefix}:ping2".encode()
+        self.old_ping = f"{prefix}:ping".encode()
+        self.layout = f"{prefix}:layout".encode()
+        self.all_entries = escape_glob(f"{prefix}:e:".encode()) + b"*"
         self._window = f"{prefix}:w:".encode()
         self._front_length = len(f"{prefix}:e:".encode())
         self._table = lru_cache(10_000)(lambda keyspace: f"{prefix}:e:{quote(keyspace, safe='')}:".encode())
