@@ -89,23 +89,16 @@ class MemoryWindowCounter:
             window = self._windows.get(budget.bucket)
             if window is None or window.closes_at_ms <= now_ms:
                 window = self._open(budget.bucket, now_ms, charges.window_ms)
-            if window.charges + amount > budget.limit:
-                remaining = max(budget.limit - window.charges, 0)
-                return Refused(
-                    budget,
-                    Charge(admitted=False, closes_in_ms=window.closes_at_ms - now_ms, remaining=remaining),
-                )
+            remaining = budget.limit - window.charges
+            if remaining < amount:
+                closes_in_ms = window.closes_at_ms - now_ms
+                return Refused(budget, Charge(False, closes_in_ms, max(remaining, 0)))  # noqa: FBT003
             windows.append(window)
-        for window in windows:
+        admitted = []
+        for budget, window in zip(charges.budgets, windows):  # noqa: B905 - as many, by construction
             window.charges += amount
-        return tuple(
-            Charge(
-                admitted=True,
-                closes_in_ms=window.closes_at_ms - now_ms,
-                remaining=budget.limit - window.charges,
-            )
-            for budget, window in zip(charges.budgets, windows, strict=True)
-        )
+            admitted.append(Charge(True, window.closes_at_ms - now_ms, budget.limit - window.charges))  # noqa: FBT003
+        return tuple(admitted)
 
     def _open(self, bucket: str, now_ms: int, window_ms: int) -> _Window:
         while self._closing and self._closing[0][0] <= now_ms:
