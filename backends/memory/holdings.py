@@ -27,7 +27,7 @@ class Holdings:
         self._max_bytes = max_bytes
         self.tables: dict[Keyspace, HeldTable] = {}
         self._homes: dict[str, list[HeldTable]] = {}
-        self._expiries: ExpiryIndex[tuple[HeldTable, str]] = ExpiryIndex()
+        self._expiries: ExpiryIndex[tuple[Keyspace, str]] = ExpiryIndex()
         self.used_bytes = 0
 
     def store(self, table: Table, key: str, entry: StoredEntry, now_ms: int) -> bool:
@@ -50,9 +50,9 @@ class Holdings:
         held.put(key, entry, replaced)
         expires_at_ms = entry.expires_at_ms
         if replaced is not None and replaced.expires_at_ms is not None:
-            self._expiries.remove((held, key), replaced.expires_at_ms)
+            self._expiries.remove((table.keyspace, key), replaced.expires_at_ms)
         if expires_at_ms is not None:
-            self._expiries.add((held, key), expires_at_ms)
+            self._expiries.add((table.keyspace, key), expires_at_ms)
         return True
 
     def remove(self, held: HeldTable, key: str) -> None:
@@ -60,7 +60,7 @@ class Holdings:
         entry = held.pop(key)
         self.used_bytes -= cost_of(key, entry)
         if entry.expires_at_ms is not None:
-            self._expiries.remove((held, key), entry.expires_at_ms)
+            self._expiries.remove((held.keyspace, key), entry.expires_at_ms)
         if held.by_key:
             return
         del self.tables[held.keyspace]
@@ -92,8 +92,8 @@ class Holdings:
     def _collect(self, now_ms: int, most: int) -> int:
         """Removes up to `most` expired entries, the oldest first; returns their number."""
         collected = 0
-        for held, key in islice(self._expiries.due(now_ms), most):
-            self.remove(held, key)
+        for keyspace, key in islice(self._expiries.due(now_ms), most):
+            self.remove(self.tables[keyspace], key)
             collected += 1
         return collected
 
@@ -103,7 +103,8 @@ class Holdings:
         while self._collect(now_ms, REMOVED_AT_ONCE):
             has_any = True
             await sleep(0)
-        for held, key in self._expiries.perhaps_due(now_ms):
+        for keyspace, key in self._expiries.perhaps_due(now_ms):
+            held = self.tables[keyspace]
             if not is_live(held.by_key[key], now_ms):
                 self.remove(held, key)
                 has_any = True
