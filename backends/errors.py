@@ -5,7 +5,8 @@ BackendError
     BackendMisconfigured    no such table, access denied: an operator must act
     StoreFull               a bounded store has no room; nothing was written or evicted
     CorruptEntry            the data read were not written by this gateway
-    ChargeFailed            the store of counters failed, and no operation was begun
+    ChargeFailed            the charge failed, and no operation was begun
+    NotBegun                the caller's attempt ended before the operations, and none was begun
 
 Messages name the store and the condition, never a key, a value or a credential.
 """
@@ -52,7 +53,11 @@ class CorruptEntry(BackendError):
 
 
 class ChargeFailed(BackendError):
-    """A charge failed in a store of its own; no operation was begun. The cause is the store's error."""
+    """A charge failed, and no operation was begun. The cause is the store's error."""
+
+
+class NotBegun(BackendError):
+    """The caller withdrew a step after its charge; no operation was begun."""
 
 
 def as_backend_error(error: Exception) -> BackendError:

@@ -1,10 +1,10 @@
 """Steps in two parts, for counters and entries that no single atomic step can reach."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from backends.errors import BackendError, ChargeFailed
+from backends.errors import BackendError, ChargeFailed, NotBegun
 from backends.interface import Charge, WindowCounter
 from backends.tables import (
     Budget,
@@ -15,6 +15,7 @@ from backends.tables import (
     Refused,
     Step,
     Table,
+    always,
 )
 
 
@@ -41,7 +42,13 @@ class SequentialSteps:
         self._is_lenient = is_lenient
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Step:
         try:
             charged = await self._charge_all(charges)
@@ -51,6 +58,8 @@ class SequentialSteps:
             charged = ()
         if isinstance(charged, Refused):
             return charged
+        if not may_begin():
+            raise NotBegun("the attempt ended during the charge")
         results = [await self._tables.execute(table, each, now_ms) for each in operations]
         return Done(charged, tuple(results))
 

@@ -11,7 +11,7 @@ Duties of every implementation, beside those in `interface.py`:
 - Conditions are judged before the storage limit. An operation that is not done changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from secrets import token_urlsafe
 from typing import NewType, Protocol
@@ -42,7 +42,7 @@ class Revisions:
         return Revision(f"{self._process}{next(self._writes):010x}")
 
 
-class Table(Struct, frozen=True, gc=False):
+class Table(Struct, frozen=True, cache_hash=True, gc=False):
     """The place of a table in the store.
 
     All tables of one app environment have the same `home`, which the store may keep in one place, and share
@@ -267,16 +267,28 @@ class OldReplicas(Struct, frozen=True):
     """Replicas of a version that does not know the newest layout use the store; nothing was done."""
 
 
+def always() -> bool:
+    """Permits operations to begin."""
+    return True
+
+
 class ChargedStore(Protocol):
     """The request path: no operation without its charges."""
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Step:
         """Charges, and executes the operations in order if all budgets admit the charge.
 
         No operation (a malformed call) only charges. Each operation is done by itself: one that is not done
-        does not stop the next. Raises `BackendError`; `ChargeFailed` if it was the charge that failed.
+        does not stop the next. The caller has asked `may_begin`; a store that charges in a call of its own
+        asks again after it. Raises `BackendError`; `ChargeFailed` if it was the charge that failed.
         """
         ...
 

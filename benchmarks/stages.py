@@ -24,9 +24,10 @@ from gateway.composition.directory import declared_apps
 from gateway.config.loading import parse as parse_settings
 from gateway.config.settings import Settings
 from gateway.dataplane.bodies import parse
-from gateway.dataplane.pipeline import Executor, meter_of
+from gateway.dataplane.metering import meter_of
 from gateway.dataplane.policies.binding import admit
-from gateway.dataplane.policies.rate_limit import ExactRateLimiter
+from gateway.dataplane.policies.rate_limit import RateLimitPolicy
+from gateway.dataplane.steps import Steps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.answers import Answer
@@ -76,25 +77,24 @@ async def _policies(app: App, settings: Settings, call: Call, calls: int) -> dic
     clock = SystemClock()
     signature = caller_policy(settings, clock)
     tokens = token_policy(settings, _bindings(app, settings))
-    backend = app.stores.backends[0]
-    limiter = ExactRateLimiter(backend.counters, clock.monotonic_ms)
-    executor = Executor(backend.entries, clock)
+    rate_limit = RateLimitPolicy(clock.monotonic_ms)
+    steps = Steps(app.stores.backends[0].charged, rate_limit, clock, lambda _: None)
+    notes = ResponseNotes()
     caller, limits = signature.verify(call), Limits()
     binding = await tokens.bind(call, caller)
     open_meter = meter_of(app.data.usage)
     grant = admit(caller, binding)
     request = parse(call, limits, ResponseNotes(), grant.table.keyspace)
     assert isinstance(request, Put | Get)
-    await executor.execute(open_meter(grant, call), Put(request.key, VALUE, None))
-    outcome = await executor.execute(open_meter(grant, call), request)
+    await steps.execute(open_meter(grant, call), Put(request.key, VALUE, None), notes)
+    outcome = await steps.execute(open_meter(grant, call), request, notes)
     answer = render(outcome)
     return {
         "signature": _microseconds(lambda: signature.verify(call), calls),
         "token": await _awaited(lambda: tokens.bind(call, caller), calls),
         "admission": _microseconds(lambda: admit(caller, binding), calls),
-        "limiter": await _awaited(lambda: limiter.charge(grant), calls),
         "parse": _microseconds(lambda: parse(call, limits, ResponseNotes(), grant.table.keyspace), calls),
-        "store": await _awaited(lambda: executor.execute(open_meter(grant, call), request), calls),
+        "step": await _awaited(lambda: steps.execute(open_meter(grant, call), request, notes), calls),
         "render": _microseconds(lambda: render(outcome), calls),
         "meter": _microseconds(lambda: open_meter(grant, call).close(answer), calls),
     }

@@ -29,6 +29,7 @@ from backends.tables import (
     Unmet,
     UpgradeStep,
     Written,
+    always,
 )
 
 ChargeAll = Callable[[Charges], Refused | tuple[Charge, ...]]
@@ -51,7 +52,13 @@ class MemoryTables:
         return self._held.used_bytes
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,  # noqa: ARG002 - the caller has asked, and nothing was awaited
     ) -> Step:
         charged = self._charge_all(charges)
         if isinstance(charged, Refused):

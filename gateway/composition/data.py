@@ -3,7 +3,6 @@
 import logging
 
 from backends.clock import Clock
-from backends.interface import WindowCounter
 from gateway.composition.shared import Shared, milliseconds
 from gateway.config.hosts import hosts_of_calls
 from gateway.config.settings import Settings, TrustedProxySettings
@@ -12,15 +11,18 @@ from gateway.credentials.session import SessionCredentials
 from gateway.credentials.trusted_proxy import Networks, TrustedProxy
 from gateway.dataplane.access_log import AccessLog
 from gateway.dataplane.handler import DataHandler
-from gateway.dataplane.pipeline import Executor, Pipeline, meter_of
+from gateway.dataplane.metering import meter_of
+from gateway.dataplane.pipeline import Pipeline
 from gateway.dataplane.policies.binding import Bindings, TableTokenPolicy
 from gateway.dataplane.policies.caller import AtHosts, CallerPolicy, SignaturePolicy, Unsigned
-from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter, RateLimiter
+from gateway.dataplane.policies.rate_limit import RateLimitPolicy
+from gateway.dataplane.steps import Steps
 from gateway.dataplane.tracing import trace_handler, trace_meter
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.model import Caller
 from gateway.http.service import Service
 from gateway.observability import catalogue
+from gateway.observability.storage_limits import StorageLimitRefusals
 from gateway.observability.usage import Usage
 from gateway.replica.reload import Prepared
 from gateway.sigv4 import SignatureRules
@@ -30,7 +32,7 @@ log = logging.getLogger("kvs.app")
 
 
 class DataPlane:
-    """Put, get and delete. A reload replaces the policies of layers 1 and 2."""
+    """The calls of tables. A reload replaces the policies of layers 1 and 2."""
 
     def __init__(self, shared: Shared, bindings: CachedBindings) -> None:
         settings, clock = shared.settings, shared.clock
@@ -42,13 +44,15 @@ class DataPlane:
             now_ms=clock.monotonic_ms,
             is_draining=shared.drain.begun.is_set,
         )
+        rate_limit = RateLimitPolicy(clock.monotonic_ms, exposes_headers=settings.rate_limit.headers)
+        limited = StorageLimitRefusals()
         self.pipeline = Pipeline(
             signature=caller_policy(settings, clock),
             table_token=token_policy(settings, bindings),
-            rate_limit=rate_limiter(settings, shared.stores.counters, clock),
-            limits=settings.limits,
             open_meter=trace_meter(meter_of(self.usage), shared.traces),
-            executor=Executor(shared.stores.entries, clock),
+            rate_limit=rate_limit,
+            limits=settings.limits,
+            steps=Steps(shared.stores.charged, rate_limit, clock, limited.count),
         )
         self.handler = DataHandler(
             pipeline=self.pipeline,
@@ -70,6 +74,7 @@ class DataPlane:
         metrics.watch(catalogue.CONNECTIONS, lambda: len(self.service.connections))
         metrics.watch(catalogue.CONNECTIONS_EVICTED, lambda: self.service.limiter.evicted)
         metrics.watch(catalogue.USAGE_OVERFLOW, lambda: self.usage.overflowed)
+        metrics.watch_all(catalogue.STORAGE_LIMIT_REFUSALS, limited.by_app)
 
     def prepare(self, settings: Settings) -> Prepared:
         """Builds the policies of layers 1 and 2."""
@@ -115,12 +120,6 @@ def token_policy(settings: Settings, bindings: Bindings) -> TableTokenPolicy:
     """Builds layer 2. Without layer 1, `Authorization` may carry the table token as well."""
     is_unsigned = settings.signature.mode == "off"
     return TableTokenPolicy.for_development(bindings) if is_unsigned else TableTokenPolicy(bindings)
-
-
-def rate_limiter(settings: Settings, counters: WindowCounter, clock: Clock) -> RateLimiter:
-    """Builds the limiter. While its store is unavailable it refuses calls, or admits them if configured."""
-    exact = ExactRateLimiter(counters, clock.monotonic_ms, exposes_headers=settings.rate_limit.headers)
-    return LenientRateLimiter(exact) if settings.rate_limit.on_failure == "allow" else exact
 
 
 def _trusted_proxy(settings: TrustedProxySettings | None) -> TrustedProxy | None:

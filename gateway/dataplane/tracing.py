@@ -4,7 +4,7 @@ Otherwise both are used unwrapped, so tracing costs nothing, not even a branch.
 """
 
 from gateway.dataplane.handler import ROUTES
-from gateway.dataplane.pipeline import MeteredCall, OpenMeter
+from gateway.dataplane.metering import MeteredCall, OpenMeter
 from gateway.domain.answers import refuse
 from gateway.domain.call import Call
 from gateway.domain.errors import InternalError

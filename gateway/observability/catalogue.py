@@ -51,6 +51,12 @@ CONNECTIONS = Metric("kvs_connections", "gauge", "Open connections of the data l
 CONNECTIONS_EVICTED = Metric(
     "kvs_connections_displaced_total", "counter", "Waiting connections evicted for new ones."
 )
+STORAGE_LIMIT_REFUSALS = Metric(
+    "kvs_storage_limit_refusals_total",
+    "counter",
+    "Writes refused by the storage limit of an app environment.",
+    ("org", "app", "env"),
+)
 
 # the control listener
 CONTROL_REQUESTS = Metric(

@@ -41,6 +41,7 @@ from backends.tables import (
     TableStore,
     TouchEntry,
     UpgradeStep,
+    always,
 )
 from gateway.observability.logs import LogThrottle, describe_exception
 from gateway.observability.metrics import ServiceMetrics
@@ -110,9 +111,15 @@ class ObservedChargedStore:
         self._batch = _wrapper(observers, backend, "batch")
 
     def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Call[Step]:
-        step = self._inner.step(charges, table, operations, now_ms)
+        step = self._inner.step(charges, table, operations, now_ms, may_begin=may_begin)
         if len(operations) == 1:
             return self._by_kind[type(operations[0])](step)
         return self._batch(step) if operations else self._charge(step)

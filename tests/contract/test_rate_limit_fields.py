@@ -58,8 +58,14 @@ async def test_a_refusal_shows_the_limit_that_was_hit(times):
 async def test_a_refusal_after_the_rate_limit_shows_the_limit():
     async with run_gateway(limits(table=None, environment=5)) as gateway:
         assert limit_fields(await gateway.call("put", b"{"))[0] == '"app environment";r=4;t=60'
+        unmet = await gateway.call("put", {"key": "k", "value": 1}, headers={"If-Match": "*"})
+        assert (unmet.status, limit_fields(unmet)[0]) == (412, '"app environment";r=3;t=60')
+
+
+async def test_no_limit_is_shown_if_the_step_failed():
+    async with run_gateway(limits(table=None, environment=5)) as gateway:
         gateway.faults.fail = {"get"}
-        assert limit_fields(await gateway.get("k"))[0] == '"app environment";r=3;t=60'
+        assert limit_fields(await gateway.get("k")) == (None, None)
 
 
 async def test_a_refusal_before_the_rate_limit_shows_no_limit():

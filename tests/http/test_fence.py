@@ -11,12 +11,20 @@ import pytest
 from gateway.http import fence as fence_module
 from gateway.http.fence import LATE_SECONDS, LATEST_SECONDS, STANDSTILL_SECONDS, Fence
 from gateway.http.receiving import MAX_QUEUED
-from tests.support.config import CONTROL_TOKEN
+from tests.support.config import CONTROL_TOKEN, COUNTERS_APART
+from tests.support.gateway import run_gateway
 from tests.support.stopwatch import PATIENCE_SECONDS
 from tests.support.wire import head, parse_replies, read_reply, signed_call, until
 
 LONG_SECONDS = 20.0
 RESET = struct.pack("ii", 1, 0)
+
+
+@pytest.fixture
+async def gateway():
+    """A gateway whose writes wait for their charges."""
+    async with run_gateway(COUNTERS_APART) as running:
+        yield running
 
 
 def fence_of(gateway) -> Fence:

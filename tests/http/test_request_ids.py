@@ -63,10 +63,10 @@ async def test_a_fault_outside_of_the_handler_carries_the_answers_id(logged, lin
 
 
 async def test_a_log_line_of_a_store_carries_the_id_of_the_request(logged, lines, monkeypatch):
-    async def get(*_):
+    async def step(*_, **__):
         logging.getLogger("kvs.redis").warning("of the store")
 
-    monkeypatch.setattr(logged.app.stores.backends[0].entries, "get", get)
+    monkeypatch.setattr(logged.app.stores.backends[0].charged, "step", step)
     reply = await logged.get("k")
     assert [line["request_id"] for line in lines("kvs.redis")] == [reply.headers["x-request-id"]]
 

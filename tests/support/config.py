@@ -44,3 +44,7 @@ def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         both_map = isinstance(value, dict) and isinstance(result.get(key), dict)
         result[key] = merged(result[key], value) if both_map else value
     return result
+
+
+COUNTERS_APART = {"counters": {"kind": "memory"}}
+"""A second store for the counters: a charge is a call of its own."""

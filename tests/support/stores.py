@@ -1,9 +1,9 @@
 """Stores that fail or wait on command: ordinary backends around a real one, so no test pins driver calls."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from backends.errors import BackendError, BackendUnavailable
+from backends.errors import BackendError, BackendUnavailable, ChargeFailed
 from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, PurgeStep, Record
 from backends.tables import (
     AddToEntry,
@@ -16,11 +16,13 @@ from backends.tables import (
     OldLayout,
     OldReplicas,
     PutEntry,
+    Refused,
     Step,
     Table,
     TableCount,
     TouchEntry,
     UpgradeStep,
+    always,
 )
 
 
@@ -110,18 +112,33 @@ class _Tables:
 
 
 class _Charged:
-    """A step is one call: `charge`, and the names of its operations."""
+    """A step passes as `charge`, then as each of its operations. One that fails was charged nevertheless."""
 
     def __init__(self, inner: Backend, faults: Faults) -> None:
         self._inner, self._faults = inner.charged, faults
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Step:
-        await self._faults.pass_through("charge", charges.budgets[-1].bucket)
-        for operation in operations:
-            await self._faults.pass_through(*_named(operation))
-        return await self._inner.step(charges, table, operations, now_ms)
+        try:
+            await self._faults.pass_through("charge", charges.budgets[-1].bucket)
+        except BackendError as error:
+            raise ChargeFailed(str(error)) from error
+        try:
+            for operation in operations:
+                await self._faults.pass_through(*_named(operation))
+        except BackendError:
+            charged = await self._inner.step(charges, table, (), now_ms)
+            if isinstance(charged, Refused):
+                return charged
+            raise
+        return await self._inner.step(charges, table, operations, now_ms, may_begin=may_begin)
 
 
 _NAMES = {

@@ -1,9 +1,10 @@
 """Tables of both layouts: each call goes to the layout that its table has."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from backends.errors import NotBegun
 from backends.interface import WindowCounter
 from backends.redis.entries.purging import Purging
 from backends.redis.layouts.marks import Mark, Marks
@@ -27,6 +28,7 @@ from backends.tables import (
     Table,
     TableCount,
     UpgradeStep,
+    always,
 )
 
 COMMANDS_PER_SECOND = 1000
@@ -54,10 +56,16 @@ class LayeredTables:
         self._purging = Purging(topology, keys)
 
     def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Coroutine[Any, Any, Step]:
         if may_be_old(table.keyspace):
-            return self._step(charges, table, operations, now_ms)
+            return self._step(charges, table, operations, now_ms, may_begin=may_begin)
         return self._new.step(charges, table, operations, now_ms)
 
     def execute(
@@ -96,15 +104,23 @@ class LayeredTables:
         await self._new.close()
 
     async def _step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool],
     ) -> Step:
         try:
             return await self._new.step(charges, table, operations, now_ms)
         except NotUpgraded:
             if await self._marks.settle(table) is Mark.NEW:
+                if not may_begin():
+                    raise NotBegun("the attempt ended before the step") from None
                 return await self._new.step(charges, table, operations, now_ms)
         if len(operations) <= 1:
-            return await self._old_steps.step(charges, table, operations, now_ms)
+            return await self._old_steps.step(charges, table, operations, now_ms, may_begin=may_begin)
         charged = await self._old_steps.step(charges, table, (), now_ms)
         if isinstance(charged, Refused):
             return charged
