@@ -1,13 +1,11 @@
 """The operations of a batch. All are checked before any is done; the first malformed one refuses all."""
 
-from collections.abc import Iterable
-
 import msgspec
 from msgspec import Raw, Struct
 
 from backends.tables import ANY, Condition
 from gateway.dataplane.bodies.conditions import condition_in_batch
-from gateway.dataplane.bodies.decoding import Spelled, decode_once, warn
+from gateway.dataplane.bodies.decoding import decode, decode_list, warn
 from gateway.dataplane.bodies.fields import ABSENT, key_in, text_in, ttl_in, value_in
 from gateway.dataplane.diagnostics import explain_fields, explain_type
 from gateway.domain.errors import InvalidOperations, InvalidPrecondition, Refusal
@@ -27,66 +25,41 @@ class _Element(Struct, forbid_unknown_fields=True):
 
 
 class _Body(Struct, forbid_unknown_fields=True):
-    operations: list[_Element]
+    operations: Raw = ABSENT
 
 
 _OPERATIONS = {operation.value: operation for operation in (Operation.PUT, Operation.GET, Operation.DELETE)}
 _KNOWN_WITHOUT_VALUE = ("op", "key")
 
 _decoder = msgspec.json.Decoder(_Body)
-_raw_list_decoder = msgspec.json.Decoder(list[Raw])
-_raw_fields_decoder = msgspec.json.Decoder(dict[str, Raw])
+_element_decoder = msgspec.json.Decoder(_Element)
 
 
 def parse_batch(body: bytes, limits: Limits, notes: ResponseNotes) -> Batch:
     """Parses the body of a batch. Raises InvalidJson, InvalidOperations, or the refusal of one operation."""
-    fields = decode_once(body, _decoder)
-    if fields is None:
-        elements = _decode_in_steps(body, notes)
-    else:
-        _check_count(fields.operations)
-        elements = fields.operations
-    return Batch(tuple(_checked(*each, limits, notes) for each in enumerate(elements)))
-
-
-def _decode_in_steps(body: bytes, notes: ResponseNotes) -> Iterable[_Element]:
-    """Decodes a body with unknown fields, lone surrogates or wrong types, of which the first is explained."""
-    spelled = Spelled(body)
-    fields = spelled.fields()
-    spelled.name_unknown(fields, _Body.__struct_encode_fields__, notes)
-    raw = fields.get("operations", ABSENT)
-    try:
-        elements = _raw_list_decoder.decode(raw)
-    except msgspec.DecodeError:
-        raise InvalidOperations(explain_type("operations", bytes(raw), "an array")) from None
-    _check_count(elements)
-    return (_decode_element(index, raw, spelled, notes) for index, raw in enumerate(elements))
-
-
-def _decode_element(index: int, raw: Raw, spelled: Spelled, notes: ResponseNotes) -> _Element:
-    place = f"operations[{index}]"
-    try:
-        fields = _raw_fields_decoder.decode(raw)
-    except msgspec.DecodeError:
-        raise InvalidOperations(explain_type(place, bytes(raw), "an object")) from None
-    return spelled.struct(fields, _Element, notes, f"{place}: ")
-
-
-def _check_count(elements: list[_Element] | list[Raw]) -> None:
+    raw = decode(body, _decoder, notes).operations
+    elements = decode_list(raw) if raw is not ABSENT else None
+    if elements is None:
+        raise InvalidOperations(explain_type("operations", bytes(raw), "an array"))
     if not elements:
         raise InvalidOperations("operations: empty, at least 1")
     if len(elements) > BATCH_OPERATIONS:
         raise InvalidOperations(f"operations: {len(elements)}, at most {BATCH_OPERATIONS}")
+    return Batch(tuple(_operation(index, bytes(each), limits, notes) for index, each in enumerate(elements)))
 
 
-def _checked(index: int, element: _Element, limits: Limits, notes: ResponseNotes) -> Put | Get | Delete:
+def _operation(index: int, sent: bytes, limits: Limits, notes: ResponseNotes) -> Put | Get | Delete:
+    place = f"operations[{index}]"
+    if not sent.startswith(b"{"):
+        raise InvalidOperations(explain_type(place, sent, "an object"))
+    element = decode(sent, _element_decoder, notes, f"{place}: ")
     try:
         operation = _parse(element, limits)
     except Refusal as refusal:
-        refusal.detail = f"operations[{index}].{refusal.detail}"
+        refusal.detail = f"{place}.{refusal.detail}"
         raise
     if not isinstance(operation, Put):
-        _warn_of_unused(index, element, notes)
+        _warn_of_unused(place, element, notes)
     return operation
 
 
@@ -115,9 +88,9 @@ def _tag(name: str, raw: Raw) -> bytes | None:
     return None if raw is ABSENT else text_in(name, raw, InvalidPrecondition).encode()
 
 
-def _warn_of_unused(index: int, element: _Element, notes: ResponseNotes) -> None:
+def _warn_of_unused(place: str, element: _Element, notes: ResponseNotes) -> None:
     """Names the fields of a put that a get or delete has: they are ignored, as in a call of their own."""
     fields = (("value", element.value), ("ttlSeconds", element.ttl_seconds))
     unused = [name for name, raw in fields if raw is not ABSENT]
     if unused:
-        warn(notes, f"operations[{index}]: {explain_fields(unused, _KNOWN_WITHOUT_VALUE)}")
+        warn(notes, f"{place}: {explain_fields(unused, _KNOWN_WITHOUT_VALUE)}")

@@ -16,16 +16,16 @@ ABSENT = Raw()
 
 _NULL = b"null"
 _BOOLEANS = (b"true", b"false")
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,15})")
+_is_integer = re.compile(rb"-?(?:0|[1-9][0-9]{0,15})").fullmatch
 _MAX_CHARACTER_BYTES = 4  # of UTF-8
 
-_text_decoder = msgspec.json.Decoder(str)
+_decode_text = msgspec.json.Decoder(str).decode
 
 
 def key_in(raw: Raw, max_bytes: int) -> str:
     """Returns a key. Raises InvalidKey."""
     try:
-        key = _text_decoder.decode(raw)
+        key = _decode_text(raw)
     except msgspec.DecodeError:
         raise InvalidKey(explain_text("key", bytes(raw))) from None
     if not key:
@@ -49,7 +49,10 @@ def ttl_in(raw: Raw, limits: Limits) -> int | None:
     """Returns a time to live, or the configured default. Raises InvalidTtl."""
     if raw is ABSENT:
         return limits.default_ttl_seconds
-    return integer_in("ttlSeconds", raw, limits.min_ttl_seconds, limits.max_ttl_seconds, InvalidTtl)
+    text = bytes(raw)
+    if _is_integer(text) and limits.min_ttl_seconds <= (ttl_seconds := int(text)) <= limits.max_ttl_seconds:
+        return ttl_seconds
+    raise InvalidTtl(explain_integer("ttlSeconds", text, limits.min_ttl_seconds, limits.max_ttl_seconds))
 
 
 def new_ttl_in(raw: Raw, limits: Limits) -> int | None:
@@ -62,15 +65,15 @@ def new_ttl_in(raw: Raw, limits: Limits) -> int | None:
 def integer_in(name: str, raw: Raw, least: int, most: int, refusal: type[Refusal]) -> int:
     """Returns an integer that is written as one: `1.0` and `1e2` are numbers."""
     text = bytes(raw)
-    if not _INTEGER.fullmatch(text) or not least <= int(text) <= most:
-        raise refusal(explain_integer(name, text, least, most))
-    return int(text)
+    if _is_integer(text) and least <= (integer := int(text)) <= most:
+        return integer
+    raise refusal(explain_integer(name, text, least, most))
 
 
 def text_in(name: str, raw: Raw, refusal: type[Refusal]) -> str:
     """Returns a text."""
     try:
-        return _text_decoder.decode(raw)
+        return _decode_text(raw)
     except msgspec.DecodeError:
         raise refusal(explain_text(name, bytes(raw))) from None
 

@@ -4,13 +4,14 @@ The order of checks is part of the contract: content type, conditions, JSON, key
 that only one operation has. A value is validated as JSON but never decoded: it is stored as sent (D3).
 """
 
-from typing import assert_never
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from backends.interface import Keyspace
-from backends.tables import ANY, LARGEST_INTEGER
+from backends.tables import LARGEST_INTEGER
 from gateway.dataplane.bodies.batches import parse_batch
 from gateway.dataplane.bodies.conditions import IF_MATCH, IF_NONE_MATCH, condition_in_headers
 from gateway.dataplane.bodies.decoding import decode
@@ -44,6 +45,7 @@ from gateway.domain.model import (
 from gateway.domain.rules import DEFAULT_PAGE_ENTRIES, PAGE_ENTRIES, Limits
 
 _CONTENT_TYPE = b"application/json"
+_CONTENT_ENCODING = b"content-encoding"
 
 
 class _KeyBody(Struct, forbid_unknown_fields=True):
@@ -82,33 +84,57 @@ def parse(call: Call, limits: Limits, notes: ResponseNotes, keyspace: Keyspace) 
 
     Fields that the operation does not have are ignored and named in `notes`. Cursors are those of `keyspace`.
     """
-    headers, operation, body = call.headers, call.operation, call.body
-    _check_content_type(headers)
-    condition = ANY
+    headers = call.headers
+    if headers.get(b"content-type") != _CONTENT_TYPE or _CONTENT_ENCODING in headers:
+        _check_content_type(headers)
     if IF_MATCH in headers or IF_NONE_MATCH in headers:
-        condition = condition_in_headers(operation, headers)
-    match operation:
-        case Operation.PUT:
-            put = decode(body, _put_decoder, notes)
-            key, value = key_in(put.key, limits.key_bytes), value_in(put.value, limits.value_bytes)
-            return Put(key, value, ttl_in(put.ttl_seconds, limits), condition)
-        case Operation.GET:
-            return Get(key_in(decode(body, _key_decoder, notes).key, limits.key_bytes))
-        case Operation.DELETE:
-            return Delete(key_in(decode(body, _key_decoder, notes).key, limits.key_bytes), condition)
-        case Operation.LIST:
-            return _list(decode(body, _list_decoder, notes), limits, keyspace)
-        case Operation.INCREMENT:
-            return _increment(decode(body, _increment_decoder, notes), limits)
-        case Operation.TOUCH:
-            touch = decode(body, _touch_decoder, notes)
-            return Touch(
-                key_in(touch.key, limits.key_bytes), new_ttl_in(touch.ttl_seconds, limits), condition
-            )
-        case Operation.BATCH:
-            return parse_batch(body, limits, notes)
-        case _ as unreachable:
-            assert_never(unreachable)
+        condition = condition_in_headers(call.operation, headers)
+        return replace(_PARSERS[call.operation](call.body, limits, notes), condition=condition)
+    if call.operation is _LIST:
+        return _list(decode(call.body, _list_decoder, notes), limits, keyspace)
+    return _PARSERS[call.operation](call.body, limits, notes)
+
+
+def _put(body: bytes, limits: Limits, notes: ResponseNotes) -> Put:
+    fields = decode(body, _put_decoder, notes)
+    return Put(
+        key_in(fields.key, limits.key_bytes),
+        value_in(fields.value, limits.value_bytes),
+        ttl_in(fields.ttl_seconds, limits),
+    )
+
+
+def _get(body: bytes, limits: Limits, notes: ResponseNotes) -> Get:
+    return Get(key_in(decode(body, _key_decoder, notes).key, limits.key_bytes))
+
+
+def _delete(body: bytes, limits: Limits, notes: ResponseNotes) -> Delete:
+    return Delete(key_in(decode(body, _key_decoder, notes).key, limits.key_bytes))
+
+
+def _touch(body: bytes, limits: Limits, notes: ResponseNotes) -> Touch:
+    fields = decode(body, _touch_decoder, notes)
+    return Touch(key_in(fields.key, limits.key_bytes), new_ttl_in(fields.ttl_seconds, limits))
+
+
+def _increment(body: bytes, limits: Limits, notes: ResponseNotes) -> Increment:
+    fields = decode(body, _increment_decoder, notes)
+    key, by = key_in(fields.key, limits.key_bytes), 1
+    ttl_seconds = ttl_in(fields.ttl_seconds, limits)
+    if fields.by is not ABSENT:
+        by = integer_in("by", fields.by, -LARGEST_INTEGER, LARGEST_INTEGER, InvalidBy)
+    return Increment(key, by, ttl_seconds)
+
+
+_LIST = Operation.LIST
+_PARSERS: dict[Operation, Callable[[bytes, Limits, ResponseNotes], TableOperation]] = {
+    Operation.PUT: _put,
+    Operation.GET: _get,
+    Operation.DELETE: _delete,
+    Operation.INCREMENT: _increment,
+    Operation.TOUCH: _touch,
+    Operation.BATCH: parse_batch,
+}
 
 
 def _list(fields: _ListBody, limits: Limits, keyspace: Keyspace) -> List:
@@ -125,18 +151,10 @@ def _list(fields: _ListBody, limits: Limits, keyspace: Keyspace) -> List:
     return List(prefix, after, limit, has_values)
 
 
-def _increment(fields: _IncrementBody, limits: Limits) -> Increment:
-    key, by = key_in(fields.key, limits.key_bytes), 1
-    ttl_seconds = ttl_in(fields.ttl_seconds, limits)
-    if fields.by is not ABSENT:
-        by = integer_in("by", fields.by, -LARGEST_INTEGER, LARGEST_INTEGER, InvalidBy)
-    return Increment(key, by, ttl_seconds)
-
-
 def _check_content_type(headers: Headers) -> None:
     field = headers.get(b"content-type") or b""
-    if field != _CONTENT_TYPE and field.partition(b";")[0].strip().lower() != _CONTENT_TYPE:
+    if field.partition(b";")[0].strip().lower() != _CONTENT_TYPE:
         raise InvalidContentType(explain_content_type(field))
-    coding = headers.get(b"content-encoding")
+    coding = headers.get(_CONTENT_ENCODING)
     if coding is not None and coding.lower() != b"identity":
         raise InvalidContentType(f"Content-Encoding: {name_of(coding)} is not supported")

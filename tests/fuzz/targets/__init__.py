@@ -7,7 +7,8 @@ another exception above all, is a finding. `tests/fuzz/corpus/<name>` holds inpu
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.fuzz.targets.calls import body, control, session, signature, token
+from tests.fuzz.targets.bodies import body, cursor, precondition
+from tests.fuzz.targets.calls import control, session, signature, token
 from tests.fuzz.targets.configuration import configuration, redis_url
 from tests.fuzz.targets.credentials import container, sts_response, web_identity
 from tests.fuzz.targets.framing import framing
@@ -26,8 +27,10 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         control,
         control_request,
         credentials_request,
+        cursor,
         dynamodb,
         framing,
+        precondition,
         redis,
         redis_discovery,
         redis_url,
