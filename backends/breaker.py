@@ -1,4 +1,4 @@
-"""Circuit breaker: opens after five consecutive failures, then admits one probe per second (D124)."""
+"""Circuit breaker: opens after five consecutive failures, then admits one probe per second (D90)."""
 
 from collections.abc import Callable
 

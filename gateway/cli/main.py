@@ -108,7 +108,7 @@ def _listening(settings: Settings, urls: Mapping[str, str]) -> str:
 
 def _serve(file: ConfigurationFile, announcement: Callable[[Settings, Mapping[str, str]], str]) -> None:
     """Runs a replica until its end; prints the `announcement` of settings and URLs when it listens."""
-    gc.disable()  # the replica enables it again once everything long-lived exists, and is frozen (D130)
+    gc.disable()  # the replica enables it again once everything long-lived exists, and is frozen
     with _checking(file):
         settings = file.load()
     configure_logging(settings.logging.level)

@@ -171,7 +171,7 @@ def _giving_way() -> Iterator[None]:
 
     A thread that makes many objects holds the GIL for 5 ms at a time by default, which would delay all calls.
     A collection would traverse all new objects in one pause. Objects that stay are exempt from later
-    collections (D130).
+    collections.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)

@@ -1,6 +1,6 @@
 """Replaced masters that some replicas still use: writes to them are lost.
 
-A replica leaves an old master within two seconds after it hears of the new one (D138, D111); until then it is
+A replica leaves an old master within two seconds after it hears of the new one (D137, D111); until then it is
 as good as cut off. What it read and wrote there belongs to a history of its own, which is over then.
 """
 

@@ -1,4 +1,4 @@
-"""Calls to a cluster: each key belongs to a slot, each slot to one of several masters (D138)."""
+"""Calls to a cluster: each key belongs to a slot, each slot to one of several masters (D137)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ class ClusterOfMasters:
         In a planned failover a node may learn of the old master's demotion before it learns of the new
         master; until then it answers CLUSTERDOWN, and calls would fail for some milliseconds. The gap is
         bounded for the cluster, not per call: in a lasting outage only the calls of its first `GAP_SECONDS`
-        wait, and all later ones fail immediately (D124).
+        wait, and all later ones fail immediately (D90).
         """
         try:
             return await self._retry(slot, command, due, error, ends=min(due, self._end_of_gap()))

@@ -1,4 +1,4 @@
-"""Answers of sentinels about the master (D137), and of cluster nodes about the owners of slots (D138)."""
+"""Answers of sentinels about the master, and of cluster nodes about the owners of slots (D137)."""
 
 import asyncio
 import re
@@ -91,7 +91,7 @@ def view_of(reply: Reply, host: str) -> View:
 
 
 def shares_of(views: Sequence[View]) -> list[Share]:
-    """Merges the views into ranges of slots that have a master in at least one view (D138)."""
+    """Merges the views into ranges of slots that have a master in at least one view (D137)."""
     starts = sorted({slot for view in views for first, last, _ in view for slot in (first, last + 1)})
     shares = []
     for first, end in pairwise(starts):

@@ -150,7 +150,7 @@ class Server:
         self._fail_calls(as_backend_error(error))
 
     def _on_error_reply(self, reply: ErrorReply) -> BackendError:
-        """Returns the error that the call raises; one that concerns all calls counts as a failure (D124)."""
+        """Returns the error that the call raises; one that concerns all calls counts as a failure (D90)."""
         error = error_of_command(reply, self.host)
         if isinstance(error, BackendUnavailable) and not isinstance(error, PartlyRefused):
             self._breaker.failed(error)

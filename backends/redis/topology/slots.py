@@ -35,7 +35,7 @@ class SlotMap:
     The cache may be stale. Mostly that is harmless: a node that does not own a slot says so and does nothing,
     and the call then corrects the slot (`assign`) or requests another read (`refresh`). Harm comes from a
     master that was replaced while it was cut off: it does not know, and keeps serving. So the map is read
-    periodically from several masters, and the majority decides (D138). While no master answers, the map is
+    periodically from several masters, and the majority decides (D137). While no master answers, the map is
     read from any node that is known or configured.
     """
 
