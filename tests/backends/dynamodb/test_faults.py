@@ -15,6 +15,7 @@ from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.backends.dynamodb.scripted import (
     KEY,
     READS,
+    SHARDED,
     VALUE,
     WRITES,
     prepared_endpoint,
@@ -50,7 +51,7 @@ async def endpoint(environment):
 @pytest.mark.parametrize("name", ALL)
 async def test_misconfigurations_are_reported_as_such_and_not_retried(endpoint, name):
     operation, call = ALL[name]
-    if name in ("page", "purge"):
+    if name in (*SHARDED, "drop"):
         operation = "Query"
     async with store_on(endpoint) as store:
         for kind, reason in MISCONFIGURED.items():
@@ -59,7 +60,7 @@ async def test_misconfigurations_are_reported_as_such_and_not_retried(endpoint, 
             with pytest.raises(BackendMisconfigured, match=reason) as raised:
                 await call(store)
             assert str(raised.value).endswith(f"({kind})")
-            assert len(endpoint.of(operation)) == (16 if name == "page" else 1)
+            assert len(endpoint.of(operation)) == (16 if name in SHARDED else 1)
 
 
 async def test_a_malformed_error_name_is_not_quoted(endpoint):
@@ -89,7 +90,7 @@ async def test_a_response_beyond_any_of_dynamodbs_is_not_taken_in(endpoint, name
         huge = Answer(head + b"%x\r\n" % len(body) + body, raw=True)
     operation, call = ALL[name]
     async with store_on(endpoint) as store:
-        for each in {operation, "Query"} if name in ("page", "purge") else {operation}:
+        for each in {operation, "Query"} if name in (*SHARDED, "drop") else {operation}:
             endpoint.always(each, huge)
         with pytest.raises(BackendUnavailable, match="larger than any that DynamoDB sends"):
             await call(store)

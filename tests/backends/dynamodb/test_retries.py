@@ -12,6 +12,7 @@ from tests.backends.dynamodb.scripted import (
     COUNTED,
     EMPTY,
     READS,
+    SHARDED,
     WRITES,
     page,
     prepared_endpoint,
@@ -95,11 +96,11 @@ async def endpoint():
 
 
 async def usual_calls(endpoint, store, name: str) -> int:
-    """Calls of a successful read; a purge has one batch to delete."""
-    if name == "purge":
+    """Calls of a successful read; a drop has one batch to delete."""
+    if name == "drop":
         endpoint.script("Query", page("k"))
     endpoint.calls.clear()
-    return 16 if name == "page" else 1
+    return 16 if name in SHARDED else 1
 
 
 @pytest.mark.parametrize("name", [*READS, *WRITES])
@@ -162,7 +163,7 @@ async def test_pauses_are_drawn_from_zero_to_twice_as_much_each_time(endpoint, q
 @pytest.mark.parametrize("name", [*READS, *WRITES])
 async def test_repeats_add_a_tenth_and_the_ten_that_were_saved_at_first(endpoint, name):
     operation, call = (READS | WRITES)[name]
-    if name in ("page", "purge"):
+    if name in (*SHARDED, "drop"):
         operation = "Query"
     async with store_on(endpoint) as store:
         for _ in range(120):  # what is saved up has a bound
@@ -172,7 +173,7 @@ async def test_repeats_add_a_tenth_and_the_ten_that_were_saved_at_first(endpoint
         for _ in range(100):
             with pytest.raises(BackendUnavailable, match="throttles"):
                 await call(store)
-        calls = 16 * 100 if name == "page" else 100
+        calls = 16 * 100 if name in SHARDED else 100
         all_calls = 3 * calls if name in ("swap", "remove") else calls  # a number is taken and given back
         assert calls + 9 <= len(endpoint.of(operation)) <= calls + 0.1 * all_calls + 10
 
