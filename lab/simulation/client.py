@@ -1,23 +1,20 @@
 """A client of a simulated region: it calls any replica, pipelines, disconnects, and records the answers."""
 
 import asyncio
-import json
 import random
 from typing import TYPE_CHECKING
 
-from lab.faults.linearizability import MISSING, NEVER, Read, Write
+from lab.simulation.drawing import KEYS, Draw
 from lab.simulation.replica import SimulatedReplica
-from lab.simulation.requests import TABLES, Request, wire_of
+from lab.simulation.requests import COUNTERS, TABLES, Request, Table, wire_of
 from lab.simulation.wire import LATENCY_SECONDS, ServerEnd
+from lab.simulation.witness import is_in_order
 from tests.support.wire import WireReply, read_reply
 
 if TYPE_CHECKING:
     from lab.simulation.region import Region
 
-KEYS = ("a", "b", "c")
 ANSWER_SECONDS = 20.0
-UNCHARGED = {"invalid_token", "signature_mismatch", "auth_unavailable"}
-NOT_CARRIED_OUT = {"quota_unavailable", "rate_limited", "invalid_json", *UNCHARGED}
 
 
 class Client:
@@ -25,6 +22,7 @@ class Client:
 
     def __init__(self, region: "Region", dice: random.Random) -> None:
         self._region, self._dice = region, dice
+        self._draw = Draw(dice, region.witness, region.next_number)
         self._loop = asyncio.get_running_loop()
         self._replica: SimulatedReplica | None = None
         self._end: ServerEnd | None = None
@@ -33,16 +31,45 @@ class Client:
         while self._loop.time() < until:
             await asyncio.sleep(self._dice.expovariate(1 / 6))
             for _ in range(self._dice.choices((1, 3, 14), (8, 3, 1))[0]):
-                await self.exchange(self._draw_batch())
+                if self._dice.random() < 0.1:
+                    await self.list_all(self._dice.choice(TABLES), self._dice.choice((1, 2, 100)))
+                else:
+                    await self.exchange(self._draw.requests())
         self.hang_up()
 
-    async def exchange(self, requests: list[Request]) -> None:
+    async def list_all(self, table: Table, limit: int) -> None:
+        """Lists a table page by page, perhaps on another replica each, and judges what was listed."""
+        cursor, listed, began = None, {}, self._loop.time()
+        while True:
+            request = Request("list", table, cursor=cursor, limit=limit)
+            replies = await self.exchange([request])
+            if [reply.status for reply in replies] != [200]:
+                return
+            page = replies[0].json
+            if "entries" not in page:
+                self._region.wrong(f"{request} was answered with {page}")
+                return
+            listed |= {each["key"]: each["value"] for each in page["entries"]}
+            if not is_in_order(list(listed)) or len(page["entries"]) > limit:
+                self._region.wrong(f"{request} found {page}")
+            cursor = page["cursor"]
+            if cursor is None:
+                break
+            if self._dice.random() < 0.3:
+                self.hang_up()
+        for key in (*KEYS, *COUNTERS):
+            self._region.witness.listed(table, key, listed.pop(key, None), began, self._loop.time())
+        if listed:
+            self._region.wrong(f"{table} lists {listed}")
+
+    async def exchange(self, requests: list[Request]) -> list[WireReply]:
         """Sends all requests, then reads the answers in turn. Tries one connection and repeats nothing."""
+        replies: list[WireReply] = []
         if self._end is None or self._end.is_over:
             self.hang_up()
             self._connect()
         if self._end is None:
-            return
+            return replies
         sent = self._loop.time()
         self._end.send(b"".join(map(wire_of, requests)))
         if self._dice.random() < 0.02:
@@ -50,27 +77,31 @@ class Client:
             for request in requests:
                 self._went_unanswered(request, sent)
             self._leave()
-            return
+            return replies
         for number, request in enumerate(requests):
-            if not await self._take_answer(request, sent):
+            reply = await self._take_answer(request, sent)
+            if reply is not None:
+                replies.append(reply)
+            else:
                 for rest in requests[number + 1 :]:
                     self._judge_silence(rest, sent)
                 self._leave()
-                return
+                break
+        return replies
 
-    async def _take_answer(self, request: Request, sent: float) -> bool:
-        """Reads an answer, and returns whether there was one."""
+    async def _take_answer(self, request: Request, sent: float) -> WireReply | None:
+        """Reads an answer; None if there was none."""
         try:
             reply = await read_reply(self._end.client, ANSWER_SECONDS)
         except (EOFError, ConnectionError):
             self._judge_silence(request, sent)
-            return False
+            return None
         except TimeoutError:
             self._region.wrong(f"{request} was not answered within {ANSWER_SECONDS} s")
-            return False
+            return None
         self._region.answered(self._replica, request, reply, sent)
-        self._remember(request, reply, sent)
-        return True
+        self._region.witness.took(request, reply, sent, self._loop.time())
+        return reply
 
     def hang_up(self) -> None:
         """Disconnects after all answers."""
@@ -99,29 +130,6 @@ class Client:
             self._region.wrong(f"{request} reached a replica that closed without an answer")
 
     def _went_unanswered(self, request: Request, sent: float) -> None:
-        self._replica.uncertain += 1
+        self._replica.uncertain += request.cost
         self._region.unanswered += 1
-        if request.operation != "get" and request.flaw is None:
-            value = request.value if request.operation == "put" else MISSING
-            self._region.history(request).append(Write(value, sent))
-
-    def _remember(self, request: Request, reply: WireReply, sent: float) -> None:
-        now = self._loop.time()
-        history = self._region.history(request)
-        if request.operation == "get":
-            if reply.status == 200:
-                found = json.dumps(reply.json["value"]).encode() if reply.json["found"] else MISSING
-                history.append(Read(found, sent, now))
-        elif reply.status == 200 or reply.error not in NOT_CARRIED_OUT:
-            value = request.value if request.operation == "put" else MISSING
-            history.append(Write(value, sent, now if reply.status == 200 else NEVER))
-
-    def _draw_batch(self) -> list[Request]:
-        return [self._draw() for _ in range(self._dice.choices((1, 2, 4), (12, 2, 1))[0])]
-
-    def _draw(self) -> Request:
-        operation = self._dice.choices(("put", "get", "delete"), (5, 7, 1))[0]
-        table, key = self._dice.choice(TABLES), self._dice.choice(KEYS)
-        number = self._region.next_number() if operation == "put" else None
-        flaw = self._dice.choices((None, "body", "token", "secret"), (40, 1, 1, 1))[0]
-        return Request(operation, table, key, number, flaw)
+        self._region.witness.took_nothing(request, sent)

@@ -1,11 +1,11 @@
 """A replica's view of the store, across the network."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends.interface import Charge, Entry, Keyspace
 from backends.sequential import SequentialSteps
-from backends.tables import Charges, EntryOperation, GetEntry, ListEntries, Table
+from backends.tables import Charges, EntryOperation, GetEntry, ListEntries, Table, always
 from lab.simulation.network import Network
 
 
@@ -83,7 +83,13 @@ class RemoteSteps:
         self._network = network
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Any:
         store = self._network.store
         return await self._network.call(
