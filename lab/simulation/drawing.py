@@ -1,7 +1,7 @@
 """The calls that a client of a simulated region makes, drawn by chance."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lab.simulation.requests import ABSENT, COUNTERS, TABLES, Request, Table
 from lab.simulation.witness import Witness
@@ -12,16 +12,26 @@ KEYS = ("a", "b", "c")
 class Draw:
     """Draws calls. Conditions name tags that some client has seen, the latest or older ones."""
 
-    def __init__(self, dice: random.Random, witness: Witness, next_number: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        dice: random.Random,
+        witness: Witness,
+        next_number: Callable[[], int],
+        tables: Sequence[Table] = TABLES,
+        keys: Sequence[str] = KEYS,
+    ) -> None:
         self._dice, self._witness, self._next_number = dice, witness, next_number
+        self._tables, self._keys = tables, keys
 
     def requests(self) -> list[Request]:
         """Returns calls to send at once."""
         return [self._request() for _ in range(self._dice.choices((1, 2, 4), (12, 2, 1))[0])]
 
     def _request(self) -> Request:
-        table = self._dice.choice(TABLES)
-        flaw = self._dice.choices((None, "body", "token", "secret"), (40, 1, 1, 1))[0]
+        return self.request(self._dice.choices((None, "body", "token", "secret"), (40, 1, 1, 1))[0])
+
+    def request(self, flaw: str | None = None) -> Request:
+        table = self._dice.choice(self._tables)
         kind = self._dice.choices(("entry", "count", "batch"), (12, 4, 1))[0]
         if kind == "count":
             return Request(
@@ -35,8 +45,8 @@ class Draw:
     def _entry(self, table: Table, flaw: str | None) -> Request:
         operation = self._dice.choices(("put", "get", "delete"), (6, 6, 2))[0]
         if operation == "get":
-            return Request("get", table, self._dice.choice((*KEYS, *COUNTERS)), flaw=flaw)
-        key = self._dice.choice(KEYS)
+            return Request("get", table, self._dice.choice((*self._keys, *COUNTERS)), flaw=flaw)
+        key = self._dice.choice(self._keys)
         number = self._next_number() if operation == "put" else None
         return Request(operation, table, key, number, flaw, self._condition(operation, table, key))
 

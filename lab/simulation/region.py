@@ -146,7 +146,7 @@ class Region:
         self._expect(request.flaw is None, f"{request} was carried out")
         if request.operation == "put":
             self._expect(request.value in self.store.stored, f"{request} is not in the store")
-        elif request.operation == "get" and request.key in KEYS and reply.json["found"]:
+        elif request.operation == "get" and request.key in KEYS and reply.json.get("found"):
             owner = reply.json["value"][:3]
             expected = [request.table.environment, request.table.name, request.key]
             self._expect(owner == expected, f"{request} was given what belongs to {owner}")

@@ -72,14 +72,14 @@ class Request:
 
 def wire_of(request: Request) -> bytes:
     """Builds the bytes of a call. `flaw`: a wrong `token`, a wrong `secret`, or a malformed `body`."""
-    body = _body_of(request)
+    body = body_of(request)
     body = body[:-1] if request.flaw == "body" else body
     token = "token-of-nobody" if request.flaw == "token" else request.table.token
     is_tagged = any(each.condition for each in request.parts)
     signed = (_signed.__wrapped__ if is_tagged else _signed)(
         request.operation, body, token, "wrong" if request.flaw == "secret" else None
     )
-    fields = [*signed, *_condition_fields(request), ("Content-Length", len(body))]
+    fields = [*signed, *condition_fields(request), ("Content-Length", len(body))]
     return head(f"/v1/{request.operation}", fields) + body
 
 
@@ -90,7 +90,7 @@ def _signed(operation: str, body: bytes, token: str, secret: str | None) -> tupl
     return tuple(signer.sign(f"{HOST}/v1/{operation}", body, fields, at_seconds=STARTED_AT_MS / 1000).items())
 
 
-def _body_of(request: Request) -> bytes:
+def body_of(request: Request) -> bytes:
     if request.parts:
         return b'{"operations": [%b]}' % b", ".join(map(_part, request.parts))
     if request.operation == "list":
@@ -101,7 +101,7 @@ def _body_of(request: Request) -> bytes:
 
 def _part(request: Request) -> bytes:
     condition = b""
-    for field, tag in _condition_fields(request):
+    for field, tag in condition_fields(request):
         name = {"If-Match": "ifMatch", "If-None-Match": "ifNoneMatch"}[field]
         condition += f', "{name}": {json.dumps(tag)}'.encode()
     return b'{"op": "%b", %b%b}' % (request.operation.encode(), _fields(request), condition)
@@ -114,7 +114,7 @@ def _fields(request: Request) -> bytes:
     return fields if request.by is None else fields + b', "by": %d' % request.by
 
 
-def _condition_fields(request: Request) -> list[tuple[str, str]]:
+def condition_fields(request: Request) -> list[tuple[str, str]]:
     if request.condition is None:
         return []
     return [("If-None-Match", "*") if request.condition == ABSENT else ("If-Match", request.condition)]

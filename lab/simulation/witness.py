@@ -34,15 +34,14 @@ class Witness:
     def __init__(self, wrong: Callable[[str], None]) -> None:
         self._wrong = wrong
         self._histories: dict[Place, list[Operation]] = defaultdict(list)
-        self._entries: dict[tuple[Place, str], Any] = {}
+        self._entries: dict[Place, dict[str, Any]] = defaultdict(dict)
         """The entry of each tag: a value that only one put has, or a sum."""
         self._unmet: list[tuple[Place, str, float, float]] = []
         """Tags in refusals, some of writes that nobody saw answered."""
 
     def tags_of(self, table: Table, key: str) -> list[str]:
         """Returns the tags that clients know, the latest last."""
-        place = _place(table, key)
-        return [tag for known, tag in self._entries if known == place]
+        return list(self._entries[_place(table, key)])
 
     def took(self, request: Request, reply: WireReply, sent: float, now: float) -> None:
         try:
@@ -79,8 +78,8 @@ class Witness:
 
     def judge(self) -> None:
         for place, tag, sent, now in self._unmet:
-            if (place, tag) in self._entries:
-                self._histories[place].append(Read(self._entries[place, tag], sent, now))
+            if tag in self._entries[place]:
+                self._histories[place].append(Read(self._entries[place][tag], sent, now))
         for place, history in self._histories.items():
             violation = first_violation(history)
             if violation is not None:
@@ -118,11 +117,11 @@ class Witness:
             return MISSING
         if request.condition == "*":
             return PRESENT
-        return self._entries[_place(request.table, request.key), request.condition or ""]
+        return self._entries[_place(request.table, request.key)][request.condition or ""]
 
     def _tag(self, request: Request, tag: str | None, entry: Any) -> None:
         """Notes the tag of an entry; every entry has one of its own."""
-        known = self._entries.setdefault((_place(request.table, request.key), tag or ""), entry)
+        known = self._entries[_place(request.table, request.key)].setdefault(tag or "", entry)
         if tag is None or known != entry:
             self._wrong(f"{tag} is the tag of {known}, and of {entry}")
 
