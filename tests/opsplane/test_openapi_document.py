@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from jsonschema_rs import Draft202012Validator
 
+from backends.tables import LARGEST_INTEGER
 from gateway import __version__
 from gateway.dataplane.handler import ROUTES
 from gateway.domain import rules
@@ -89,12 +90,25 @@ def test_the_limits_are_those_of_the_gateway():
     put = schema_of("Put")["properties"]
     assert schema_of("Key")["maxLength"] == LIMITS.key_bytes == 512
     assert f"{LIMITS.value_bytes:,} bytes" in put["value"]["description"]
-    assert (put["ttlSeconds"]["minimum"], put["ttlSeconds"]["maximum"]) == (60, 31_536_000)
+    ttl = schema_of("TimeToLive")
+    assert (ttl["minimum"], ttl["maximum"]) == (60, 31_536_000)
     assert (LIMITS.min_ttl_seconds, LIMITS.max_ttl_seconds) == (60, 31_536_000)
     assert (
         f"{LIMITS.body_bytes:,} bytes" in DOCUMENT["components"]["responses"]["BodyTooLarge"]["description"]
     )
     assert DOCUMENT["components"]["headers"]["RetryAfter"]["schema"]["maximum"] == WINDOW_MS // 1000
+
+
+def test_the_limits_of_one_operation_are_those_of_the_gateway():
+    listing, by = schema_of("List")["properties"], schema_of("Increment")["properties"]["by"]
+    assert listing["limit"]["maximum"] == schema_of("Page")["properties"]["entries"]["maxItems"]
+    assert (listing["limit"]["maximum"], listing["limit"]["default"]) == (
+        rules.PAGE_ENTRIES,
+        rules.DEFAULT_PAGE_ENTRIES,
+    )
+    assert listing["prefix"]["maxLength"] == LIMITS.key_bytes
+    assert (by["minimum"], by["maximum"]) == (-LARGEST_INTEGER, LARGEST_INTEGER)
+    assert schema_of("Batch")["properties"]["operations"]["maxItems"] == rules.BATCH_OPERATIONS
 
 
 def test_the_limits_of_the_control_plane_are_those_of_the_gateway():
