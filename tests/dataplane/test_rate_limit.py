@@ -6,26 +6,17 @@ import pytest
 
 from backends import MemorySettings
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import Charge, Keyspace
+from backends.interface import Charge
 from backends.memory.backend import MemoryBackend
-from backends.tables import Budget, Charges, Table
-from gateway.dataplane.policies.rate_limit import ExactRateLimiter, LenientRateLimiter
+from backends.sequential import SequentialSteps
+from backends.tables import Refused
 from gateway.domain.errors import QuotaUnavailable, RateLimited
-from gateway.domain.model import Grant, TenantLabels
+from gateway.domain.model import Batch, Get, Grant, ResponseNotes
+from tests.support.calls import Caller, grant
 from tests.support.stores import Faults, FaultyBackend
 
 
-def grant(*budgets: tuple[str, int]) -> Grant:
-    """A grant that charges buckets with limits."""
-    labels = TenantLabels("acme", "shop", "production", "sessions")
-    return Grant(
-        Table("o/a/e", Keyspace("tbl_a")),
-        Charges(tuple(Budget(*budget) for budget in budgets), 60_000),
-        labels,
-    )
-
-
-async def admitted(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant, times: int) -> int:
+async def admitted(limit: Caller, subject: Grant, times: int) -> int:
     """Counts the charges in a row that pass."""
     passed = 0
     for _ in range(times):
@@ -37,7 +28,7 @@ async def admitted(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant,
     return passed
 
 
-async def refusal(limit: ExactRateLimiter | LenientRateLimiter, subject: Grant) -> RateLimited:
+async def refusal(limit: Caller, subject: Grant) -> RateLimited:
     with pytest.raises(RateLimited) as caught:
         await limit.charge(subject)
     return caught.value
@@ -49,21 +40,29 @@ def faults() -> Faults:
 
 
 @pytest.fixture
-def counters(clock, faults):
-    return FaultyBackend(MemoryBackend(MemorySettings(), clock), faults).counters
+def backend(clock, faults):
+    return FaultyBackend(MemoryBackend(MemorySettings(), clock), faults)
+
+
+@pytest.fixture(params=["in one step", "in calls of its own"])
+def store(request, backend):
+    """A store that charges all budgets at once, and one that charges each by itself."""
+    if request.param == "in one step":
+        return backend.charged
+    return SequentialSteps(backend.counters, backend.tables)
 
 
 @pytest.fixture
-def limit(clock, counters) -> ExactRateLimiter:
-    return ExactRateLimiter(counters, clock.monotonic_ms)
+def limit(clock, store) -> Caller:
+    return Caller(store, clock)
 
 
 async def test_exactly_the_limit_of_charges_passes(limit):
     assert await admitted(limit, grant(("env", 5)), 20) == 5
 
 
-async def test_two_replicas_admit_the_limit_together(clock, counters):
-    replicas = [ExactRateLimiter(counters, clock.monotonic_ms) for _ in range(2)]
+async def test_two_replicas_admit_the_limit_together(clock, store):
+    replicas = [Caller(store, clock) for _ in range(2)]
     passed = [await admitted(replica, grant(("env", 100)), 80) for replica in replicas]
     assert sum(passed) == 100
 
@@ -116,16 +115,16 @@ async def test_a_cached_refusal_does_not_depend_on_the_wall_clock(clock, limit):
 async def test_a_slow_refusal_is_not_cached_beyond_its_window(clock):
     """The store's 1,000 ms count from the request at the latest; 700 passed before the answer arrived."""
 
-    class SlowCounter:
+    class SlowStore:
         asked = 0
 
-        async def charge(self, bucket: str, limit: int, window_ms: int) -> Charge:
+        async def step(self, charges, *_, **__) -> Refused:
             self.asked += 1
             clock.advance(700)
-            return Charge(admitted=False, closes_in_ms=1000)
+            return Refused(charges.budgets[0], Charge(admitted=False, closes_in_ms=1000))
 
-    counter = SlowCounter()
-    limit = ExactRateLimiter(counter, clock.monotonic_ms)
+    counter = SlowStore()
+    limit = Caller(counter, clock)
     await refusal(limit, grant(("env", 1)))
     clock.advance(299)
     await refusal(limit, grant(("env", 1)))
@@ -156,18 +155,43 @@ async def test_a_call_refused_by_its_table_is_not_charged_to_the_environment(lim
     assert await admitted(limit, grant(("env", 5)), 5) == 3
 
 
-async def test_a_call_refused_by_its_table_on_another_replica_is_not_charged_to_the_environment(
-    clock, counters
-):
-    replicas = [ExactRateLimiter(counters, clock.monotonic_ms) for _ in range(2)]
+async def test_a_call_refused_by_its_table_on_another_replica_is_not_charged_to_the_environment(clock, store):
+    replicas = [Caller(store, clock) for _ in range(2)]
     assert [await admitted(replica, grant(("tbl_a", 2), ("env", 5)), 10) for replica in replicas] == [2, 0]
     assert await admitted(replicas[0], grant(("env", 5)), 5) == 3
 
 
-async def test_a_flood_over_a_full_environment_calls_neither_counter(limit, faults):
+async def test_a_flood_over_a_full_environment_calls_neither_counter(clock, backend, faults):
     """The environment's verdict is remembered, so a table's own budget is not spent on it either."""
+    limit = Caller(SequentialSteps(backend.counters, backend.tables), clock)
     await admitted(limit, grant(("tbl_a", 50), ("env", 2)), 1000)
-    assert [bucket for _, bucket in faults.calls] == ["tbl_a", "env"] * 3
+    assert faults.calls == [("charge", "tbl_a"), ("charge", "env")] * 3 + [("refund", "tbl_a")]
+
+
+async def test_a_call_refused_by_its_environment_is_not_charged_to_the_table(limit):
+    assert await admitted(limit, grant(("tbl_a", 5), ("env", 2)), 4) == 2
+    assert await admitted(limit, grant(("tbl_a", 5)), 9) == 3
+
+
+async def test_a_batch_is_charged_as_many_requests_as_it_has_operations(limit):
+    await limit.execute(grant(("env", 5)), Batch((Get("a"), Get("b"), Get("c"))))
+    assert await admitted(limit, grant(("env", 5)), 9) == 2
+
+
+async def test_a_batch_that_does_not_fit_charges_nothing_and_single_requests_still_pass(limit):
+    with pytest.raises(RateLimited) as caught:
+        await limit.execute(grant(("tbl_a", 9), ("env", 5)), Batch((Get("a"),) * 6))
+    assert caught.value.retry_after_seconds == 60
+    assert await admitted(limit, grant(("tbl_a", 9), ("env", 5)), 9) == 5
+    assert await admitted(limit, grant(("tbl_a", 9)), 9) == 4
+
+
+async def test_a_verdict_on_a_single_request_holds_for_batches(limit, faults):
+    await admitted(limit, grant(("env", 2)), 3)
+    asked = faults.count("charge")
+    with pytest.raises(RateLimited):
+        await limit.execute(grant(("env", 2)), Batch((Get("a"), Get("b"))))
+    assert faults.count("charge") == asked
 
 
 async def test_a_call_over_both_limits_gets_the_later_retry_after(clock, limit):
@@ -204,13 +228,24 @@ async def test_a_failing_counter_is_quota_unavailable_and_no_refusal_is_cached(l
     await limit.charge(grant(("env", 1)))
 
 
-async def test_a_lenient_limit_admits_while_the_counter_is_down(limit, faults):
+@pytest.fixture
+def lenient(clock, backend) -> Caller:
+    return Caller(SequentialSteps(backend.counters, backend.tables, is_lenient=True), clock)
+
+
+async def test_a_lenient_limit_admits_while_the_counter_is_down(lenient, faults):
     faults.fail = {"charge"}
-    assert await admitted(LenientRateLimiter(limit), grant(("env", 1)), 5) == 5
+    assert await admitted(lenient, grant(("env", 1)), 5) == 5
 
 
-async def test_a_lenient_limit_still_refuses_calls_over_the_limit(limit):
-    assert await admitted(LenientRateLimiter(limit), grant(("env", 2)), 5) == 2
+async def test_a_lenient_limit_still_refuses_calls_over_the_limit(lenient):
+    assert await admitted(lenient, grant(("env", 2)), 5) == 2
+
+
+async def test_a_refund_that_fails_leaves_the_refusal(clock, backend, faults):
+    limit = Caller(SequentialSteps(backend.counters, backend.tables), clock)
+    faults.fail = {"refund"}
+    assert await admitted(limit, grant(("tbl_a", 9), ("env", 2)), 3) == 2
 
 
 async def test_parallel_charges_pass_exactly_the_limit(limit, faults):
@@ -219,5 +254,5 @@ async def test_parallel_charges_pass_exactly_the_limit(limit, faults):
     await asyncio.sleep(0)
     faults.gate.set()
     outcomes = await asyncio.gather(*charges, return_exceptions=True)
-    assert outcomes.count(None) == 20
+    assert sum(isinstance(each, ResponseNotes) for each in outcomes) == 20
     assert sum(isinstance(outcome, RateLimited) for outcome in outcomes) == 40

@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends import MemorySettings
-from backends.interface import Keyspace
 from backends.memory.backend import MemoryBackend
-from backends.tables import Budget, Charges, Table
-from gateway.dataplane.policies.rate_limit import ExactRateLimiter
 from gateway.domain.errors import RateLimited
-from gateway.domain.model import Grant, TenantLabels
+from tests.support.calls import Caller, grant
 from tests.support.clock import FakeClock
 
 CHARGES = st.tuples(st.sampled_from(["a", "b"]), st.sampled_from([1, 2, 3, 5]))
@@ -33,14 +30,9 @@ class Windows:
         return None if count < limit else -((now_ms - closes_at_ms) // 1000)
 
 
-async def seen(limit: ExactRateLimiter, bucket: str, number: int) -> int | None:
-    grant = Grant(
-        Table("o/a/e", Keyspace("t")),
-        Charges((Budget(bucket, number),), 60_000),
-        TenantLabels("o", "a", "e", "t"),
-    )
+async def seen(limit: Caller, bucket: str, number: int) -> int | None:
     try:
-        await limit.charge(grant)
+        await limit.charge(grant((bucket, number)))
     except RateLimited as refusal:
         return refusal.retry_after_seconds
     return None
@@ -51,7 +43,7 @@ async def seen(limit: ExactRateLimiter, bucket: str, number: int) -> int | None:
 def test_any_sequence_of_charges_is_judged_as_the_contract_says(acts):
     async def check() -> None:
         clock = FakeClock()
-        limit = ExactRateLimiter(MemoryBackend(MemorySettings(), clock).counters, clock.monotonic_ms)
+        limit = Caller(MemoryBackend(MemorySettings(), clock).charged, clock)
         model = Windows()
         for act in acts:
             match act:

@@ -20,26 +20,12 @@ from backends.redis.wire.replies import Redirected, error_of_command
 from backends.redis.wire.resp import ErrorReply, NotResp, ReplyReader
 from backends.redis.wire.url import Address
 from backends.tables import Budget, Charges, Table
-from gateway.dataplane.pipeline import Executor, MeteredCall
 from gateway.directory.records import AppRecord, binding_of, decode
-from gateway.domain.call import Call, Headers
-from gateway.domain.errors import StorageUnavailable
-from gateway.domain.model import Get, Grant, Operation, TenantLabels
-from gateway.domain.outcomes import render
-from gateway.observability.usage import Usage
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 
 CLOCK = FakeClock()
-METERED_CALL = MeteredCall(
-    Usage(max_series=1000, idle_ms=60_000, now_ms=CLOCK.monotonic_ms),
-    Grant(
-        Table("o/a/e", Keyspace("t")),
-        Charges((Budget("o/a/e", 1),), 60_000),
-        TenantLabels("o", "a", "e", "t"),
-    ),
-    Call(Operation.GET, b"/v1/get", Headers([]), b"", ""),
-)
+TABLE = Table("o/a/e", Keyspace("t"))
 NODE = Address("10.0.0.1", 6379)
 KEYS = Keys("kvs")
 HOUR_MS = 3_600_000
