@@ -1,31 +1,23 @@
 """Any sequence of operations behaves like a dictionary."""
 
 import asyncio
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from backends import MemorySettings
-from backends.interface import Backend, Entry, Keyspace
+from backends.interface import Backend
 from backends.memory.backend import MemoryBackend
-from backends.memory.entries import _cost
-from backends.tables import Budget, Charges, Revision, Table
-from gateway.dataplane.pipeline import Executor, MeteredCall
-from gateway.domain.call import Call, Headers
-from gateway.domain.model import (
-    Delete,
-    Deleted,
-    Found,
-    Get,
-    Grant,
-    Missing,
-    Operation,
-    Put,
-    Stored,
-    TenantLabels,
-)
-from gateway.observability.usage import Usage
+from backends.memory.held import cost_of
+from backends.tables import Revision, StoredEntry
+from gateway.domain.model import Delete, Deleted, Found, Get, Missing, Put, Stored
+from tests.support.calls import Caller, grant
 from tests.support.clock import FakeClock
+
+ANYTHING = Revision("")
+"""Stands for the revision of any write."""
 
 NAMES = ["a", "\u00e9", "e\u0301", "k" * 512]
 LONGEST_VALUE = b'"' + b"x" * 500 + b'"'
@@ -56,38 +48,32 @@ class Model:
             case Put(_, value, ttl_seconds):
                 expires_at_ms = None if ttl_seconds is None else now_ms + ttl_seconds * 1000
                 self._entries[entry_key] = (value, expires_at_ms)
-                return Stored(Revision(""))
+                return Stored(ANYTHING)
             case Delete():
                 self._entries.pop(entry_key, None)
                 return Deleted()
             case Get():
                 value, expires_at_ms = self._entries.get(entry_key, (b"", 0))
                 is_there = expires_at_ms is None or now_ms < expires_at_ms
-                return Found(value, expires_at_ms, Revision("")) if is_there else Missing()
+                return Found(value, expires_at_ms, ANYTHING) if is_there else Missing()
 
 
-def metered_call(table: str, clock: FakeClock) -> MeteredCall:
-    """A granted call of `table`."""
-    grant = Grant(
-        Table("o/a/e", Keyspace(table)),
-        Charges((Budget("o/a/e", 10**9),), 60_000),
-        TenantLabels("o", "a", "e", table),
-    )
-    usage = Usage(max_series=1000, idle_ms=1000, now_ms=clock.monotonic_ms)
-    return MeteredCall(usage, grant, Call(Operation.GET, b"/", Headers(()), b"", ""))
+def without_revision(outcome: Any) -> Any:
+    """Replaces the revision of an outcome that has one."""
+    return replace(outcome, revision=ANYTHING) if isinstance(outcome, Stored | Found) else outcome
 
 
 async def check(acts: list, store: Backend, clock: FakeClock) -> None:
     """Fails unless `store`, which has no other users, behaves like the model."""
-    executor = Executor(store.entries, clock)
+    caller = Caller(store.charged, clock)
     model = Model(clock)
     for act in acts:
         match act:
             case int(step_ms):
                 clock.advance(step_ms)
             case (table, request):
-                seen = await executor.execute(metered_call(table, clock), request)
-                assert seen == model.execute(table, request)
+                seen = await caller.execute(grant(table=table), request)
+                assert without_revision(seen) == model.execute(table, request)
 
 
 def check_memory(acts: list, max_bytes: int) -> None:
@@ -105,5 +91,5 @@ def test_a_sequence_of_operations_behaves_like_a_dictionary(acts):
 @given(st.lists(ACTS, max_size=60))
 def test_a_store_with_barely_enough_room_shows_the_same(acts):
     """The room fits every key at its largest and no more, so expired entries must go in time."""
-    room = 2 * sum(_cost(name, Entry(LONGEST_VALUE, 1)) for name in NAMES)
+    room = 2 * sum(cost_of(name, StoredEntry(LONGEST_VALUE, 1, ANYTHING)) for name in NAMES)
     check_memory(acts, room)

@@ -5,27 +5,47 @@ from typing import Any
 
 from backends.dynamodb.client import Client
 from backends.dynamodb.counters import DynamoWindowCounter
-from backends.dynamodb.entries import DynamoEntryStore
 from backends.dynamodb.failures import ConditionFailed, failure_of, is_dynamodb_output
 from backends.dynamodb.records import DynamoRecordStore
+from backends.dynamodb.tables import DynamoTables
 from backends.dynamodb.transport import HttpReply
 from backends.errors import BackendError
-from backends.interface import Charge, EntryStore, Keyspace, Record, RecordStore, WindowCounter
+from backends.interface import Charge, Keyspace, Record, RecordStore, WindowCounter
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.entries.store import RedisEntryStore
 from backends.redis.records.store import RedisRecordStore
+from backends.redis.tables.store import RedisTables
 from backends.redis.topology.discovery import find_view, named_master, shares_of
 from backends.redis.wire.commands import SLOTS, Keys
 from backends.redis.wire.replies import Redirected, error_of_command
 from backends.redis.wire.resp import ErrorReply, NotResp, ReplyReader
 from backends.redis.wire.url import Address
-from backends.tables import Budget, Charges, Table
+from backends.tables import (
+    ABSENT,
+    AddToEntry,
+    EntryOperation,
+    GetEntry,
+    ListEntries,
+    PutEntry,
+    Revision,
+    StoredEntry,
+    Table,
+    TableStore,
+    TouchEntry,
+)
 from gateway.directory.records import AppRecord, binding_of, decode
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 
 CLOCK = FakeClock()
-TABLE = Table("o/a/e", Keyspace("t"))
+TABLE = Table("o/a/e", Keyspace("t2_t"))
+REVISION = Revision("r" * 22)
+GET: EntryOperation = GetEntry("k")
+WRITES: tuple[EntryOperation, ...] = (
+    PutEntry("k", StoredEntry(b"1", None, REVISION), ABSENT),
+    TouchEntry("k", None, REVISION),
+    AddToEntry("k", 1, None, REVISION),
+)
+LIST: EntryOperation = ListEntries("", "", 10, has_values=True, page_bytes=1000)
 NODE = Address("10.0.0.1", 6379)
 KEYS = Keys("kvs")
 HOUR_MS = 3_600_000
@@ -67,7 +87,8 @@ def redis(data: bytes) -> None:
             if isinstance(error, Redirected):
                 assert 0 <= error.slot < SLOTS
                 assert 0 < error.address.port < 65536
-    check_entries(RedisEntryStore(CannedReplies(data), KEYS, CLOCK.wall_ms))
+    for operation in (GET, *WRITES, LIST):
+        result_of(use_redis(data, operation))
     check_records(RedisRecordStore(CannedReplies(data), KEYS))
     check_page(RedisRecordStore(CannedReplies(data), KEYS))
     check_feed(RedisRecordStore(CannedReplies(data), KEYS))
@@ -106,7 +127,9 @@ class CannedOutputs(Client):
 def dynamodb(data: bytes) -> None:
     """Bodies of DynamoDB's responses: their values, or a `BackendError`."""
     client = CannedOutputs(data)
-    check_entries(DynamoEntryStore(client, "kvs", strong_reads=True))
+    for operation in (GET, *WRITES):
+        tables = DynamoTables(client, "kvs", CLOCK.monotonic_ms, strong_reads=True)
+        result_of(use(tables, operation))
     check_records(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
     check_page(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
     check_feed(DynamoRecordStore(client, "kvs", CLOCK.wall_ms, CLOCK.monotonic_ms))
@@ -115,10 +138,17 @@ def dynamodb(data: bytes) -> None:
         failure_of(HttpReply(400, None, data))
 
 
-def check_entries(entries: EntryStore) -> None:
-    with suppress(StorageUnavailable):
-        outcome = result_of(Executor(entries, CLOCK).execute(METERED_CALL, Get("k")))
-        assert render(outcome).status == 200
+async def use_redis(data: bytes, operation: EntryOperation) -> None:
+    tables = RedisTables(CannedReplies(data), "kvs")
+    try:
+        await use(tables, operation)
+    finally:
+        await tables.close()
+
+
+async def use(tables: TableStore | RedisTables, operation: EntryOperation) -> None:
+    with suppress(BackendError):
+        await tables.execute(TABLE, operation, CLOCK.wall_ms())
 
 
 def check_records(records: RecordStore) -> None:
