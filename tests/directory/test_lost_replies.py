@@ -249,25 +249,3 @@ async def test_a_change_that_was_overtaken_during_a_standstill_is_not_repeated(
             await replica.directory.resume(SHOP)
     (found,) = await region.replica().apps()
     assert found.suspended is (seconds > 1)
-
-
-@pytest.mark.parametrize("seconds", [0.1, 20.0])
-async def test_a_change_that_was_overtaken_during_a_standstill_is_not_repeated(region, replica, other, seconds):
-    read = replica.records.read
-
-    async def stand_still_after_reading(name: str):
-        record = await read(name)
-        if name.startswith("app/"):
-            replica.records.read = read
-            await other.directory.suspend(SHOP)
-            region.clock.stand_still(seconds)
-        return record
-
-    replica.records.read = stand_still_after_reading
-    if seconds < 1:
-        await replica.directory.resume(SHOP)
-    else:
-        with pytest.raises(BackendUnavailable, match="overtaken"):
-            await replica.directory.resume(SHOP)
-    (found,) = await region.replica().apps()
-    assert found.suspended is (seconds > 1)
