@@ -1,4 +1,4 @@
-"""What an operation does to the live entry under its key: pure functions, for stores that compute it here.
+"""Effects of operations on the live entry under their key: pure functions, for stores that compute here.
 
 Redis and DynamoDB state the same rules in their own languages; the conformance suite compares all of them.
 """

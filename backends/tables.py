@@ -1,4 +1,4 @@
-"""What a table holds: operations on its entries, their results, and the two ports that execute them.
+"""Contents of a table: operations on its entries, their results, and the two ports that execute them.
 
 `ChargedStore` is the port of the request path: operations come with their charges, and both are one atomic
 step where counters and entries share a store. `TableStore` serves calls that are not charged: those of
@@ -62,7 +62,7 @@ class Table(Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class Condition(Struct, frozen=True, gc=False):
-    """What must hold of the live entry: that there is one, or none (`exists`), or that it has `revision`."""
+    """A demand on the live entry: that there is one, or none (`exists`), or that it has `revision`."""
 
     exists: bool | None = None
     revision: str | None = None
@@ -220,7 +220,7 @@ class Budget(Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class Charges(Struct, frozen=True, gc=False):
-    """What a step costs: `amount` of each budget, at least one budget, in order.
+    """The cost of a step: `amount` of each budget, at least one budget, in order.
 
     The first budget that does not admit the whole amount refuses the step. A refused step charges nothing.
     """

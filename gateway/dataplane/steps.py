@@ -50,8 +50,8 @@ _READS = frozenset({GetEntry, ListEntries})
 class Steps:
     """Charges metered calls and executes their operations.
 
-    `limited` counts what a storage limit refuses. Expiry is judged by this replica's clock, which every store
-    is told, so all stores agree to the millisecond (D7).
+    `limited` counts what a storage limit refuses. Expiry is judged by this replica's clock, which each step
+    carries to the store, so all stores agree to the millisecond (D7).
     """
 
     def __init__(

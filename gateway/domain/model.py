@@ -96,7 +96,7 @@ class Binding(Struct, frozen=True, gc=False):
 
     @property
     def budgets(self) -> tuple[Budget, *tuple[Budget, ...]]:
-        """What each call is charged to, in order."""
+        """The budgets that each call is charged to, in order."""
         return self.grant.charges.budgets
 
 

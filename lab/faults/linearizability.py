@@ -171,7 +171,7 @@ class _Search:
 
 
 def _seen_by(answered: Sequence[Operation]) -> Callable[[Hashable], bool]:
-    """Returns a function that tells whether the answers of anybody depend on a value."""
+    """Returns a test of whether any answer depends on a value."""
     seen: set[Hashable] = set()
     for operation in answered:
         if isinstance(operation, Read):

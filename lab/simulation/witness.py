@@ -1,4 +1,4 @@
-"""What clients of a simulated region saw of each entry, as histories for the judge."""
+"""Histories of each entry for the judge, as the clients of a simulated region saw it."""
 
 import json
 from collections import defaultdict

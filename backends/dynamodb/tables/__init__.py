@@ -1,4 +1,4 @@
-"""What tables hold, in DynamoDB: one item for each entry."""
+"""Entries of tables in DynamoDB: one item for each entry."""
 
 from backends.dynamodb.tables.store import DynamoTables
 

@@ -67,7 +67,7 @@ class _Blob(Struct, frozen=True):
 
 
 class _Sized(Struct, frozen=True):
-    """An item as far as it is counted."""
+    """The parts of an item that are counted."""
 
     key: Text = field(name="sk")
     value: _Blob | None = field(name="v", default=None)

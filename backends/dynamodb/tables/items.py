@@ -106,7 +106,7 @@ def guard_of(condition: Condition, now_ms: int) -> Guard:
 
 
 def unchanged(item: EntryItem | None) -> Guard:
-    """Returns the guard that holds only while an item is as it was read; None stands for no item.
+    """Returns the guard that holds only while an item is as it was read; None means no item.
 
     An item without a revision is compared as a whole, because replicas of version 0.2 may still replace it by
     another one.

@@ -1,4 +1,4 @@
-"""What version 0.2 does to Redis, command by command: entries, windows and pings of its replicas."""
+"""Version 0.2 in Redis, command by command: entries, windows and pings of its replicas."""
 
 import struct
 
