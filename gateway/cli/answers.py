@@ -30,6 +30,9 @@ _Instant = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,1
 _Credential = Annotated[str, Meta(pattern=r"^[!-~]{1,8192}\Z")]
 
 
+_Number = Annotated[int, Meta(ge=0, le=10**15)]
+
+
 class NotExpected(Exception):
     """The answer is not one of a gateway."""
 
@@ -73,6 +76,15 @@ class Table(Struct, frozen=True):
     minute_limit: int
     created_at: str | None
     updated_at: str | None
+
+
+class Upgrade(Struct, frozen=True):
+    """A part of an upgrade. The next call sends `cursor`; None if the upgrade is done."""
+
+    done: bool
+    moved: _Number
+    scanned: _Number
+    cursor: Annotated[str, Meta(max_length=512)] | None
 
 
 class IssuedTable(Struct, frozen=True):

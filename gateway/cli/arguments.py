@@ -121,8 +121,18 @@ def _add_tables(actions: Commands, shared: Parser) -> None:
         metavar="N",
         help="time for which the old token stays valid (default: directory.rotation_overlap_seconds)",
     )
+    _add_upgrade(actions.add("upgrade", "move tables of version 0.2 to the layout of this one", shared))
     delete = actions.add("delete", "delete a table", shared, _app(), _table())
     delete.add_argument("--yes", action="store_true", required=True, help="confirm that the data is lost")
+
+
+def _add_upgrade(parser: Parser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--all", action="store_true", help="upgrade the tables of all organizations")
+    which.add_argument("--org", help="upgrade the tables of this organization")
+    parser.add_argument("--app", help="upgrade the tables of this app only")
+    parser.add_argument("--env", help=f"environment of that app (default {DEFAULT_ENV})")
+    parser.add_argument("--name", help="upgrade this table of that app only")
 
 
 def _add_credentials(actions: Commands, shared: Parser) -> None:

@@ -18,6 +18,7 @@ from gateway.cli.arguments import DEFAULT_URL
 from gateway.cli.calling import CommandFailed, Exit, advise, check_text
 from gateway.cli.control_client import ControlClient
 from gateway.cli.formats import json_list, json_text, kubernetes_secret, shell_lines
+from gateway.cli.upgrading import run_upgrade
 from gateway.domain.rules import DEFAULT_ENV
 
 _PER_PAGE = 1000
@@ -65,6 +66,8 @@ def _run(client: ControlClient, arguments: argparse.Namespace) -> str:
 
 def _run_tables(client: ControlClient, arguments: argparse.Namespace) -> str:
     match arguments.action:
+        case "upgrade":
+            return run_upgrade(client, arguments)
         case "create" if arguments.if_missing:
             return _create_if_missing(client, arguments)
         case "create" | "rotate":

@@ -17,6 +17,7 @@ from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.lists import ListRoutes
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.sign_in import SignIn, SignInIssuer, origin_of
+from gateway.controlplane.upgrades import UpgradeRoutes
 from gateway.controlplane.usage import UsageRoutes
 from gateway.directory.parts import DirectoryParts
 from gateway.http.service import Service
@@ -42,6 +43,7 @@ class ControlPlane:
         routes = [
             *TableRoutes(tenants, runtime, settings.directory.rotation_overlap_seconds).routes,
             *AppRoutes(tenants, runtime).routes,
+            *UpgradeRoutes(tenants, shared.stores.tables, clock).routes,
             *self._lists.routes,
             *self._credentials.routes,
             *CallerRoutes().routes,

@@ -19,6 +19,10 @@ class NoUsage(
     ControlRefusal, status=404, code="no_usage",
     detail="usage is not available: the operator can set console.prometheus",
 ): ...
+class OldReplicasRunning(
+    ControlRefusal, status=409, code="old_replicas",
+    detail="replicas of version 0.2 use the store: end them, wait 5 seconds, and repeat the command",
+): ...
 
 class UsageUnavailable(ControlRefusal, status=503, code="usage_unavailable", retry_after_seconds=10):
     """Prometheus does not answer, or answers in an unknown format."""

@@ -47,6 +47,10 @@ class ControlCall(Struct, frozen=True):
         """Returns the value of a field, or UNSET if it is absent. Raises InvalidField."""
         return checked(self.fields[field], rule, f"invalid_{field}") if field in self.fields else UNSET
 
+    def optional(self, field: str, rule: Any) -> Any:
+        """Returns the value of a field, or None if it is absent or null. Raises InvalidField."""
+        return checked(self.fields.get(field), rule | None, f"invalid_{field}")
+
     def integer(self, field: str, rule: Any) -> int | None:
         """Returns the integer in a field, or None if it is absent or null. Raises InvalidField."""
         value: int | None = checked(self.fields.get(field), rule | None, f"invalid_{field}")

@@ -24,7 +24,7 @@ from gateway.directory.records import (
 )
 
 _MAX_NAMES = 1000
-_TABLE_ID = re.compile(rb"tbl_[0-9a-f]{32}(?![0-9a-f])")
+_TABLE_ID = re.compile(rb"(?:tbl|t2)_[0-9a-f]{32}(?![0-9a-f])")
 _SCANNED_PER_ROUND = 200
 """App records checked per round, whatever the size of the region: 100,000 take 8 hours (D135)."""
 

@@ -35,5 +35,5 @@ class Corruption:
 
     def _note_what_is_lost(self, name: str, before: bytes, after: bytes) -> None:
         self.apps.add(Environment(*name.removeprefix("app/").split("/")))
-        tables = re.findall(rb"tbl_[0-9a-f]{32}", before)
+        tables = re.findall(rb"t2_[0-9a-f]{32}", before)
         self.lost_tables |= {table.decode() for table in tables if table not in after}

@@ -85,7 +85,7 @@ def preloaded(apps: int) -> tuple[tuple[str, bytes], ...]:
     records: list[tuple[str, bytes]] = []
     for number in range(apps):
         token = Issued(app(number), preloaded_token(number))
-        table = TableRecord(f"tbl_{number:032x}", "table_0", token.sha256, token.token[-4:])
+        table = TableRecord(f"t2_{number:032x}", "table_0", token.sha256, token.token[-4:])
         record = AppRecord(app(number), "api", active=True, tables=(table,))
         records.append((app_name(app(number)), encode(record)))
         records.append((token_name(token.sha256), encode(TokenRecord(app(number)))))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Self
 from unittest import mock
 
-from gateway.cli import control_client, prometheus, transport
+from gateway.cli import control_client, prometheus, transport, upgrading
 from gateway.cli.main import main
 from gateway.cli.transport import Deadline
 from tests.cli.conftest import Result
@@ -97,6 +97,7 @@ COMMANDS: dict[tuple[str, ...], object] = {
     ("tables", "create", *_TABLE, "--format", "k8s-secret"): ISSUED,
     ("tables", "rotate", *_TABLE): ISSUED,
     ("tables", "rotate", *_TABLE, "--format", "env"): ISSUED,
+    ("tables", "upgrade", *_TABLE): {"done": True, "moved": 3, "scanned": 500, "cursor": None},
     ("tables", "delete", *_TABLE, "--yes"): None,
     ("credentials", "issue", "--role", ROLE): CREDENTIALS,
     ("usage", "--from", "2026-11-01", "--to", "2026-11-01T00:05:00Z"): SAMPLES,
@@ -146,12 +147,13 @@ def as_json(answer: object, *fields: str) -> bytes:
 
 @contextlib.contextmanager
 def answering(respond: Callable[[], Iterable[bytes]], clock: Callable[[], float]) -> Iterator[None]:
-    """Answers each request with pieces that `respond` returns; lists have 5 pages at most."""
+    """Answers each request with pieces that `respond` returns; lists and upgrades have 5 calls at most."""
     deadline = partial(Deadline, clock=clock)
     environ = {"KVS_CONTROL_TOKEN": CONTROL_TOKEN, "KVS_CONTROL_URL": URL}
     with (
         mock.patch.object(transport, "_connect", side_effect=lambda *_: Connection(respond())),
         mock.patch.object(control_client, "_MAX_PAGES", 5),
+        mock.patch.multiple(upgrading, MAX_CALLS=5, PAUSE_SECONDS=0),
         mock.patch.object(control_client, "Deadline", deadline),
         mock.patch.object(prometheus, "Deadline", deadline),
         mock.patch.dict("os.environ", environ),

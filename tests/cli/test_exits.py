@@ -33,6 +33,8 @@ USAGE = [
     ("tables", "create", *TABLE, "--format", "xml"),
     ("tables", "rotate", *TABLE, "--overlap-seconds", "1.5"),
     ("tables", "delete", *TABLE),
+    ("tables", "upgrade"),
+    ("tables", "upgrade", "--all", "--org", "acme"),
     ("credentials", "issue"),
     ("credentials", "issue", "--role", ROLE, "--ttl", "long"),
 ]
@@ -51,6 +53,9 @@ INVALID = [
     (("apps", "set", "--org", "acme", "--app", "shop", "--max-tables", "9"), "declared_app"),
     (("tables", "create", *TABLE, "--minute-limit", "0"), "invalid_minute_limit"),
     (("tables", "rotate", *TABLE, "--overlap-seconds", "-1"), "invalid_overlap_seconds"),
+    (("tables", "upgrade", "--all", "--name", "posts"), "usage"),
+    (("tables", "upgrade", "--org", "acme", "--name", "posts"), "usage"),
+    (("tables", "upgrade", "--org", "acme", "--env", "test"), "usage"),
     (("credentials", "issue", "--role", "nobody"), "role_not_approved"),
     (("credentials", "issue", "--role", ROLE, "--ttl", "999999"), "invalid_ttl"),
     (("credentials", "issue", "--role", ROLE, "--org", "acme"), "invalid_name"),
@@ -63,6 +68,7 @@ MISSING = [
     (("tables", "show", *TABLE), "table_not_found"),
     (("tables", "set", *TABLE, "--minute-limit", "5"), "table_not_found"),
     (("tables", "rotate", *TABLE), "table_not_found"),
+    (("tables", "upgrade", *TABLE), "table_not_found"),
     (("tables", "delete", *TABLE, "--yes"), "table_not_found"),
     (("tables", "delete", *BLOG, "--name", "a/../b", "--yes"), "table_not_found"),
 ]

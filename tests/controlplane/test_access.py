@@ -20,6 +20,7 @@ CALLS = [
     ("PATCH", f"{TABLES}/posts"),
     ("DELETE", f"{TABLES}/posts"),
     ("POST", f"{TABLES}/posts/rotate"),
+    ("POST", f"{TABLES}/posts/upgrade"),
     ("POST", CREDENTIALS),
 ]
 ALLOWED = {
@@ -30,6 +31,7 @@ ALLOWED = {
     TABLES: "GET, POST",
     f"{TABLES}/posts": "GET, PATCH, DELETE",
     f"{TABLES}/posts/rotate": "POST",
+    f"{TABLES}/posts/upgrade": "POST",
     CREDENTIALS: "POST",
 }
 REFUSED = [

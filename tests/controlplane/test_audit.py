@@ -31,6 +31,7 @@ CHANGES = [
         {"minute_limit": 5},
         {"action": "table.change", "table": "posts", "minute_limit": 5},
     ),
+    ("POST", f"{TABLES}/posts/upgrade", None, {"action": "table.upgrade", "table": "posts", "moved": 0}),
     ("DELETE", f"{TABLES}/posts", None, {"action": "table.delete", "table": "posts"}),
     ("DELETE", BLOG, None, {"action": "app.remove"}),
 ]

@@ -23,6 +23,7 @@ CALLS = [
     ("GET", f"{TABLES}/posts", None, READ),
     ("PATCH", f"{TABLES}/posts", {"minute_limit": 5}, CHANGE_TABLES),
     ("POST", f"{TABLES}/posts/rotate", None, CHANGE_TABLES),
+    ("POST", f"{TABLES}/posts/upgrade", None, CHANGE_TABLES),
     ("DELETE", f"{TABLES}/posts", None, CHANGE_TABLES),
     ("PUT", BLOG, {"type": "api"}, CHANGE_APPS),
     ("PATCH", BLOG, {"max_tables": 3}, CHANGE_APPS),

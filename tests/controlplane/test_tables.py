@@ -29,7 +29,7 @@ async def test_creating_a_table_returns_table_token_and_runtime_variables(blog):
 
 async def test_a_table_is_shown_with_all_its_fields(blog):
     created = (await _create(blog, minute_limit=60)).json
-    assert re.fullmatch(r"tbl_[0-9a-f]{32}", created["table"].pop("id"))
+    assert re.fullmatch(r"t2_[0-9a-f]{32}", created["table"].pop("id"))
     assert created["table"] == {
         "org_id": "acme",
         "app_id": "blog",

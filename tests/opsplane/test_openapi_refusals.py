@@ -12,6 +12,7 @@ REFUSED = {
     "invalid_minute_limit": ("POST", TABLES, {"name": "a", "minute_limit": 0}),
     "unsupported_app_type": ("POST", "/v1/orgs/acme/apps/site/services/kvs/tables", {"name": "a"}),
     "invalid_overlap_seconds": ("POST", f"{TABLES}/posts/rotate", {"overlap_seconds": -1}),
+    "invalid_cursor": ("POST", f"{TABLES}/posts/upgrade", {"cursor": 1}),
     "invalid_type": ("PUT", CONTROL, {}),
     "invalid_requests_per_minute": ("PUT", CONTROL, {"type": "api", "requests_per_minute": "1"}),
     "invalid_max_tables": ("PUT", CONTROL, {"type": "api", "max_tables": True}),
@@ -37,7 +38,7 @@ REFUSED = {
 ELSEWHERE = {
     "missing_token", "invalid_token", "bad_request", "request_timeout", "session_credentials_disabled",
     "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down", "app_exists",
-    "usage_unavailable", "invalid_host",
+    "usage_unavailable", "invalid_host", "old_replicas", "storage_unavailable",
 }  # fmt: skip
 """Refusals that need other fields, a broken connection, other settings or a fault; tested elsewhere."""
 

@@ -50,11 +50,12 @@ async def value_of(tables: LayeredTables, key: str) -> bytes | None:
     return found.value if isinstance(found, StoredEntry) else None
 
 
-async def all_entries(tables: LayeredTables) -> dict[str, StoredEntry]:
+async def all_entries(tables: LayeredTables, table: Table = OLD) -> dict[str, StoredEntry]:
     entries: dict[str, StoredEntry] = {}
     after: str | None = ""
     while after is not None:
-        page = await do(tables, ListEntries("", after, 1000, has_values=True, page_bytes=2**20))
+        operation = ListEntries("", after, 1000, has_values=True, page_bytes=2**20)
+        page = await do(tables, operation, table)
         assert isinstance(page, Page)
         entries |= page.entries
         after = page.after
