@@ -16,6 +16,7 @@ from backends.tables import (
     Revisions,
     always,
 )
+from gateway.dataplane.large_reads import LargeReads, is_large_batch
 from gateway.dataplane.metering import MeteredCall
 from gateway.dataplane.policies.rate_limit import RateLimitPolicy
 from gateway.dataplane.requests import outcome_of, request_of
@@ -66,6 +67,7 @@ class Steps:
         self._wall_ms = clock.wall_ms
         self._limited = limited
         self._next_revision = Revisions().next
+        self._large_reads = LargeReads()
 
     async def charge(self, metered: MeteredCall, notes: ResponseNotes) -> None:
         """Charges a malformed call. Raises RateLimited or QuotaUnavailable."""
@@ -75,7 +77,8 @@ class Steps:
     async def execute(self, metered: MeteredCall, operation: TableOperation, notes: ResponseNotes) -> Outcome:
         """Charges a call and executes its operation.
 
-        Raises RateLimited, QuotaUnavailable, or Overloaded for a write that was not begun: nothing was done.
+        Raises RateLimited, QuotaUnavailable, or Overloaded for a write or a large read that was not begun:
+        nothing was done.
         Raises StorageUnavailable: a write may have been applied or not. Other refusals are what the store
         decided.
         """
@@ -84,7 +87,8 @@ class Steps:
         grant, now_ms = metered.grant, self._wall_ms()
         request = request_of(operation, now_ms, self._next_revision)
         may_begin = always if type(request) in _READS else metered.call.attempt.may_write
-        (result,) = await self._step(grant, grant.charges, (request,), now_ms, notes, may_begin=may_begin)
+        step = self._step_in_turn if type(request) is ListEntries else self._step
+        (result,) = await step(grant, grant.charges, (request,), now_ms, notes, may_begin=may_begin)
         outcome = outcome_of(request, result, grant.table.keyspace)
         if isinstance(outcome, Refusal):
             self._note(outcome, grant.labels)
@@ -99,7 +103,8 @@ class Steps:
         charges = Charges(grant.charges.budgets, grant.charges.window_ms, len(requests))
         is_read = _READS.issuperset(map(type, requests))
         may_begin = always if is_read else metered.call.attempt.may_write
-        results = await self._step(grant, charges, requests, now_ms, notes, may_begin=may_begin)
+        step = self._step_in_turn if is_large_batch(requests) else self._step
+        results = await step(grant, charges, requests, now_ms, notes, may_begin=may_begin)
         if isinstance(results[0], OldLayout):  # of the table, hence of each
             raise TableNeedsUpgrade
         outcomes = [
@@ -122,6 +127,23 @@ class Steps:
     def _note(self, refusal: Refusal, labels: TenantLabels) -> None:
         if isinstance(refusal, StorageLimitReached):
             self._limited(labels)
+
+    async def _step_in_turn(
+        self,
+        grant: Grant,
+        charges: Charges,
+        requests: Sequence[EntryOperation],
+        now_ms: int,
+        notes: ResponseNotes,
+        *,
+        may_begin: Callable[[], bool] = always,
+    ) -> tuple[EntryResult, ...]:
+        """Steps in a turn of large reads. Raises Overloaded if there is none."""
+        await self._large_reads.begin(grant.table.home)
+        try:
+            return await self._step(grant, charges, requests, now_ms, notes, may_begin=may_begin)
+        finally:
+            self._large_reads.end()
 
     async def _step(
         self,
