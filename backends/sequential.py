@@ -7,6 +7,7 @@ from typing import Protocol
 from backends.errors import BackendError, ChargeFailed, NotBegun
 from backends.interface import Charge, WindowCounter
 from backends.tables import (
+    FAILED,
     Budget,
     Charges,
     Done,
@@ -60,8 +61,21 @@ class SequentialSteps:
             return charged
         if not may_begin():
             raise NotBegun("the attempt ended during the charge")
-        results = [await self._tables.execute(table, each, now_ms) for each in operations]
-        return Done(charged, tuple(results))
+        return Done(charged, await self._execute_all(table, operations, now_ms))
+
+    async def _execute_all(
+        self, table: Table, operations: Sequence[EntryOperation], now_ms: int
+    ) -> tuple[EntryResult, ...]:
+        """Executes operations in order, up to the first at which the store fails."""
+        results: list[EntryResult] = []
+        try:
+            for operation in operations:
+                results.append(await self._tables.execute(table, operation, now_ms))  # noqa: PERF401
+        except BackendError:
+            if not results:
+                raise
+            results += [FAILED] * (len(operations) - len(results))
+        return tuple(results)
 
     async def _charge_all(self, charges: Charges) -> Refused | tuple[Charge, ...]:
         charged: list[tuple[Budget, Charge]] = []

@@ -204,8 +204,28 @@ class Page(Struct, frozen=True, gc=False):
     after: str | None
 
 
+class Failed(Struct, frozen=True, gc=False):
+    """The store failed at this operation of a batch, which may have been applied; others have their results.
+
+    A store that fails at the first of them, or at the only one, raises `BackendError`.
+    """
+
+
+FAILED = Failed()
+
 EntryResult = (
-    StoredEntry | NoEntry | Written | Removed | Unmet | NoRoom | NotInteger | Sum | Page | OldLayout | Moving
+    StoredEntry
+    | NoEntry
+    | Written
+    | Removed
+    | Unmet
+    | NoRoom
+    | NotInteger
+    | Sum
+    | Page
+    | OldLayout
+    | Moving
+    | Failed
 )
 
 

@@ -4,11 +4,13 @@ from asyncio import sleep
 from collections.abc import Callable, Sequence
 
 from backends.effects import effect_of, holds, is_live
+from backends.errors import StoreFull
 from backends.interface import Charge
 from backends.memory.held import HeldTable
 from backends.memory.holdings import REMOVED_AT_ONCE, Holdings
 from backends.tables import (
     ANY,
+    FAILED,
     AddToEntry,
     Charges,
     DeleteEntry,
@@ -63,11 +65,16 @@ class MemoryTables:
         charged = self._charge_all(charges)
         if isinstance(charged, Refused):
             return charged
-        results = []
+        results: list[EntryResult] = []
         for operation in operations:
-            result = self._execute(table, operation, now_ms)
-            if result is _NO_ROOM:
-                result = await self._execute_again(table, operation, now_ms)
+            try:
+                result = self._execute(table, operation, now_ms)
+                if result is _NO_ROOM:
+                    result = await self._execute_again(table, operation, now_ms)
+            except StoreFull:
+                if not results:
+                    raise
+                result = FAILED
             results.append(result)
         return Done(charged, tuple(results))
 

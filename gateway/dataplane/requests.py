@@ -9,6 +9,7 @@ from backends.tables import (
     DeleteEntry,
     EntryOperation,
     EntryResult,
+    Failed,
     GetEntry,
     ListEntries,
     Moving,
@@ -32,6 +33,7 @@ from gateway.domain.errors import (
     PreconditionFailed,
     Refusal,
     StorageLimitReached,
+    StorageUnavailable,
     TableMoving,
     TableNeedsUpgrade,
     ValueNotInteger,
@@ -115,7 +117,7 @@ def outcome_of(request: EntryOperation, result: EntryResult, keyspace: Keyspace)
             return _refusal(result)
 
 
-def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Moving) -> Refusal:
+def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Moving | Failed) -> Refusal:
     match result:
         case Unmet():
             return PreconditionFailed(result.revision)
@@ -127,6 +129,8 @@ def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Moving) -> Refusa
             return TableNeedsUpgrade()
         case Moving():
             return TableMoving()
+        case Failed():
+            return StorageUnavailable()
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -14,6 +14,7 @@ from backends.redis.tables.encoding import entry_in
 from backends.redis.wire.replies import NOT_REDIS
 from backends.redis.wire.resp import Reply
 from backends.tables import (
+    FAILED,
     Budget,
     EntryOperation,
     EntryResult,
@@ -64,8 +65,7 @@ def outcome_of(
                 size = _head_of(len(budgets)).size
                 return Outcome(_charges_in(reply[:size]), [_result_of(operations[0], reply[size:])], [])
             case [bytes(head), [*found], [*due]]:
-                results = [_result_of(*each) for each in zip(operations, found, strict=False)]
-                return Outcome(_charges_in(head), results, due)
+                return Outcome(_charges_in(head), _results_in(found, operations), due)
     except (WrongLength, IndexError):
         pass
     raise BackendUnavailable(NOT_REDIS)
@@ -95,6 +95,18 @@ def _charges_in(head: bytes) -> tuple[Charge, ...]:
 @lru_cache(100)
 def _head_of(budgets: int) -> Layout:
     return Layout(">BB" + "QQ" * budgets)
+
+
+def _results_in(found: Sequence[Any], operations: Sequence[EntryOperation]) -> list[EntryResult]:
+    results: list[EntryResult] = []
+    for operation, result in zip(operations, found, strict=False):
+        try:
+            results.append(_result_of(operation, result))
+        except StoreFull:
+            if not results:
+                raise
+            results.append(FAILED)
+    return results
 
 
 def _result_of(operation: EntryOperation, result: Any) -> EntryResult:

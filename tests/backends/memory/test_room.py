@@ -12,12 +12,14 @@ from backends.interface import Keyspace
 from backends.memory.holdings import REMOVED_AT_ONCE
 from backends.memory.tables import MemoryTables
 from backends.tables import (
+    FAILED,
     DeleteEntry,
     GetEntry,
     ListEntries,
     NoEntry,
     NoRoom,
     PutEntry,
+    Removed,
     Revision,
     StoredEntry,
     Table,
@@ -304,3 +306,13 @@ async def test_the_estimate_is_never_below_the_memory_in_use(store, key, ms_apar
                 assert tracemalloc.get_traced_memory()[0] <= store.tables.used_bytes
     finally:
         tracemalloc.stop()
+
+
+async def test_a_batch_goes_on_behind_an_operation_without_room(full, clock):
+    await full.fill()
+    large = PutEntry("k0000", StoredEntry(b"x" * 9000, None, REVISION))
+    batch = [GetEntry("none"), large, DeleteEntry("k0001"), DeleteEntry("k0002")]
+    done = await full.tables.step(None, TABLE, batch, clock.wall_ms())
+    assert done.results == (NoEntry(), FAILED, Removed(), Removed())
+    with pytest.raises(StoreFull):
+        await full.tables.step(None, TABLE, [large], clock.wall_ms())
