@@ -298,7 +298,7 @@ class DeclaredAppSettings(Section, frozen=True):
 
 
 class MeteringSettings(Section, frozen=True):
-    max_series: Annotated[int, Meta(ge=22, le=10_000_000)] = 100_000
+    max_series: Annotated[int, Meta(ge=57, le=10_000_000)] = 100_000
     idle_seconds: Annotated[float, Meta(ge=1, le=31_536_000)] = 3600
     first_sample_seconds: Annotated[float, Meta(ge=0, le=3600)] = 60
 

@@ -25,9 +25,9 @@ MOST_SERIES = len(Operation) * _SLOTS_PER_OPERATION
 """Series of one table: at least one operation with one outcome, at most all operations with all outcomes."""
 
 _SLOTS = {
-    USAGE_REQUESTS: [first + outcome for first in FIRST_SLOT.values() for outcome in UsageOutcome],
-    USAGE_REQUEST_BYTES: [first + REQUEST_BYTES for first in FIRST_SLOT.values()],
-    USAGE_RESPONSE_BYTES: [first + RESPONSE_BYTES for first in FIRST_SLOT.values()],
+    USAGE_REQUESTS: {first + outcome for first in FIRST_SLOT.values() for outcome in UsageOutcome},
+    USAGE_REQUEST_BYTES: {first + REQUEST_BYTES for first in FIRST_SLOT.values()},
+    USAGE_RESPONSE_BYTES: {first + RESPONSE_BYTES for first in FIRST_SLOT.values()},
 }
 
 Counts: TypeAlias = "array[int]"
@@ -70,7 +70,7 @@ class UsageRow:
     @property
     def requests(self) -> int:
         """Number of requests counted."""
-        return sum([self.counts[slot] for slot in _SLOTS[USAGE_REQUESTS]])
+        return sum([self.counts[slot] for slot in self._series if slot in _SLOTS[USAGE_REQUESTS]])
 
     def missing(self, operation: Operation, outcome: UsageOutcome) -> list[int]:
         """Returns the slots that the first request of this kind must open."""
@@ -98,8 +98,10 @@ class UsageRow:
         # row could be dropped with requests that no server has seen.
         if metric is USAGE_REQUESTS and now_ms >= self._baseline_until_ms and self.requests != self._shown:
             self._shown, self._shown_since_ms = self.requests, now_ms
-        counts, series = self.counts, self._series
-        return [series[slot].line(counts[slot], now_ms) for slot in _SLOTS[metric] if slot in series]
+        counts, slots = self.counts, _SLOTS[metric]
+        return [
+            series.line(counts[slot], now_ms) for slot, series in self._series.items() if slot in slots
+        ]
 
     def is_idle(self, now_ms: float, idle_ms: int) -> bool:
         """Returns True if all counted requests have been exposed for `idle_ms`."""

@@ -23,7 +23,7 @@ WHOLE = [
     ("rate_limit.requests_per_minute", 1, 1_000_000_000),
     ("directory.rotation_overlap_seconds", 0, 2_592_000),
     ("directory.max_tables", 0, 1000),
-    ("metering.max_series", 22, 10_000_000),
+    ("metering.max_series", 57, 10_000_000),
     ("edge.max_connections", 1, 1_000_000),
     ("edge.max_connections_per_address", 0, 1_000_000),
     ("edge.max_in_flight", 1, 1_000_000),

@@ -70,7 +70,7 @@ async def play(history, max_series: int, servers: list[Server], labels=tenant) -
     return sum(count for at_ms, count in recent.items() if at_ms >= since_ms)
 
 
-@pytest.mark.parametrize("max_series", [22, 26, 31, 1000])
+@pytest.mark.parametrize("max_series", [57, 61, 66, 1000])
 @given(history=calls, offsets=st.tuples(st.integers(0, 59_999), st.integers(0, 30_000)))
 def test_each_server_sees_rises_equal_to_the_counts_and_bills_them(max_series, history, offsets):
     servers = [Server(59_999, offsets[0]), Server(30_000, offsets[1])]

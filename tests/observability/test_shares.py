@@ -14,7 +14,7 @@ from tests.support.clock import FakeClock
 IDLE_MS = 3_600_000
 FIRST_SAMPLE_MS = 60_000
 MINUTE_MS = 60_000
-MAX_SERIES = 10_022
+MAX_SERIES = 10_057
 SERIES = 10_000
 """Without those of `_other` and the overflow counter."""
 
@@ -100,7 +100,7 @@ def test_shares_are_those_of_the_rows_for_any_calls(calls):
 
 async def _play(calls: list[tuple[int, int, int, int]]) -> None:
     clock = FakeClock()
-    usage = usage_of(clock, 62)
+    usage = usage_of(clock, 97)
     for org, app, table, passed_ms in calls:
         count(usage, labels(f"org{org}", f"app{app}", table))
         clock.advance(passed_ms)

@@ -59,7 +59,7 @@ def count(usage: Usage, number: int, times: int = 1) -> None:
 
 
 def use_everything(usage: Usage, number: int) -> None:
-    """Count each operation with each outcome once, so that a table has all 21 series."""
+    """Count each operation with each outcome once, so that a table has all 56 series."""
     for operation in Operation:
         for outcome in UsageOutcome:
             usage.count(tenant(number), operation, outcome, 10, 20)

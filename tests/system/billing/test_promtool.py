@@ -15,7 +15,7 @@ OUTCOMES = ("ok", "not_found", "invalid", "rate_limited", "error")
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/usage", "/metrics/service"])
 async def test_promtool_finds_nothing_to_say_about(path):
-    async with run_gateway({"apps": APPS, "metering": {"max_series": 64}}) as gateway:
+    async with run_gateway({"apps": APPS, "metering": {"max_series": 169}}) as gateway:
         for _ in range(15):
             for operation, token, body in CALLS:
                 await gateway.call(operation, body, token=token)

@@ -127,7 +127,7 @@ async def test_two_servers_that_scrape_one_gateway_have_the_same_bill_over_a_cle
 
 async def test_beyond_the_cap_on_series_totals_are_true_and_a_warning_counts_the_rest(site):
     begin = now()
-    await site.start(site.places.pop(), metering={"max_series": 28})
+    await site.start(site.places.pop(), metering={"max_series": 63})
     async with Traffic(site.gateways) as traffic:
         await traffic.until_answered(100)
     await site.end_all()
