@@ -99,9 +99,7 @@ class UsageRow:
         if metric is USAGE_REQUESTS and now_ms >= self._baseline_until_ms and self.requests != self._shown:
             self._shown, self._shown_since_ms = self.requests, now_ms
         counts, slots = self.counts, _SLOTS[metric]
-        return [
-            series.line(counts[slot], now_ms) for slot, series in self._series.items() if slot in slots
-        ]
+        return [series.line(counts[slot], now_ms) for slot, series in self._series.items() if slot in slots]
 
     def is_idle(self, now_ms: float, idle_ms: int) -> bool:
         """Returns True if all counted requests have been exposed for `idle_ms`."""
