@@ -100,6 +100,11 @@ def usage_of(refusal: Refusal) -> UsageOutcome:
     return UsageOutcome.ERROR if refusal.status >= 500 else _USAGE.get(refusal.status, UsageOutcome.INVALID)
 
 
+def etag_fields(revision: str) -> tuple[tuple[str, str], ...]:
+    """Renders the field `ETag`. Entries in the layout of version 0.2 have no revision, and no field."""
+    return (etag(revision),) if revision else ()
+
+
 def etag(revision: str) -> tuple[str, str]:
     """Renders the field `ETag` of a revision."""
     return "ETag", f'"{revision}"'

@@ -5,7 +5,7 @@ from typing import assert_never
 import msgspec
 
 from backends.tables import StoredEntry
-from gateway.domain.answers import Answer, etag, iso_instant
+from gateway.domain.answers import Answer, etag, etag_fields, iso_instant
 from gateway.domain.model import (
     BatchDone,
     Counted,
@@ -29,9 +29,9 @@ def render(outcome: Outcome) -> Answer:
     """Renders an outcome, which is always a success."""
     match outcome:
         case Stored():  # first: each class that does not match costs a call
-            return Answer(200, _OK, fields=(etag(outcome.revision),))
+            return Answer(200, _OK, fields=etag_fields(outcome.revision))
         case Found():
-            return Answer(200, _found(outcome), fields=(etag(outcome.revision),))
+            return Answer(200, _found(outcome), fields=etag_fields(outcome.revision))
         case Deleted():
             return _DELETED
         case Missing():

@@ -89,3 +89,22 @@ async def test_a_full_store_ends_the_command_and_loses_nothing(run, server):
     assert "the store is full" in result.error["detail"]
     await run("tables", "upgrade", *SHOP)
     assert await _entries(server) == ENTRIES
+
+
+async def test_tables_are_served_before_and_after(run, gateway, server):
+    """Before the upgrade without the new operations, and without ETags; with the same token afterwards."""
+    old = await gateway.get("k7")
+    assert (old.status, old.json["value"], old.headers.get("ETag")) == (200, 7, None)
+    stored = await gateway.put("k7", 8)
+    assert (stored.status, stored.headers.get("ETag")) == (200, None)
+    assert (await gateway.delete("k8")).status == 200
+    refused = await gateway.call("list", {})
+    assert (refused.status, refused.error) == (409, "table_needs_upgrade")
+    assert "kvs-gateway tables upgrade" in refused.headers["x-kvs-error-detail"]
+    await run("tables", "upgrade", *SHOP)
+    found = await gateway.get("k7")
+    assert (found.status, found.json["value"]) == (200, 8)
+    same = {"If-Match": found.headers["ETag"]}
+    assert (await gateway.call("put", {"key": "k7", "value": 9}, headers=same)).status == 200
+    assert (await gateway.get("k8")).json["found"] is False
+    assert len((await gateway.call("list", {"prefix": "k"})).json["entries"]) > 0
