@@ -1,41 +1,17 @@
 """Typical mistakes of developers, each with the answer that the gateway gives."""
 
 import gzip
-from dataclasses import dataclass, field
 from typing import Any
 
+from tests.contract.mistake import GOOD, Mistake
+from tests.contract.operation_mistakes import OPERATION_MISTAKES
 from tests.support.config import ROLE, TABLE_TOKEN
 
-GOOD = {"key": "k", "value": 1}
 UNKNOWN_TOKEN = "kvs_5MiFe5L2EwnHr14WpWpClsHJaCp33ti3KOx22Qzlo7O1vHjlC"
 BELONGS = "the table token belongs in X-KVS-Authorization, the signature in Authorization"
 NO_TOKEN = "no such token: mistyped, rotated or deleted"
 PATHS_IN_USE = "the paths are /v1/put, /v1/get, /v1/delete, /v1/list, /v1/increment, /v1/touch, /v1/batch"
 ARRIVED = "wrong secret, or the request was changed after it was signed: "
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A call that is good except for the given parts, and its answer. `late_*` replace signed parts."""
-
-    status: int
-    code: str | None
-    detail: str
-    warning: str | None = None
-    operation: str = "put"
-    path: str | None = None
-    method: str = "POST"
-    body: Any = field(default_factory=lambda: GOOD)
-    headers: dict[str, str] = field(default_factory=dict)
-    token: str | None = f"Bearer {TABLE_TOKEN}"
-    signer: dict[str, Any] | None = field(default_factory=dict)
-    session: dict[str, Any] | None = None
-    clock_off_seconds: int = 0
-    late_headers: dict[str, str | None] = field(default_factory=dict)
-    late_body: bytes | None = None
-    wait_seconds: int = 0
-    calls_before: int = 0
-    configuration: dict[str, Any] = field(default_factory=dict)
 
 
 def no_path(path: str, detail: str) -> Mistake:
@@ -390,4 +366,4 @@ SUCCESSES = {
     ),
 }
 
-MISTAKES = PATHS | SIGNATURES | TOKENS | CONTENT | SUCCESSES
+MISTAKES = PATHS | SIGNATURES | TOKENS | CONTENT | OPERATION_MISTAKES | SUCCESSES
