@@ -181,7 +181,7 @@ class Unavailable(Refusal, status=503, retry_after_seconds=1):
 
 class StorageUnavailable(
     Unavailable, code="storage_unavailable",
-    detail="the store of entries does not answer; a write may have been applied; repeating a put or delete is safe",
+    detail="the store of entries does not answer; the write may have been applied; put and delete can be repeated",
 ): ...
 class AuthUnavailable(
     Unavailable, code="auth_unavailable", detail="the store of tables and tokens does not answer",
