@@ -181,7 +181,7 @@ class Unavailable(Refusal, status=503, retry_after_seconds=1):
 
 class StorageUnavailable(
     Unavailable, code="storage_unavailable",
-    detail="the store of entries does not answer; the write may have been applied; put and delete can be repeated",
+    detail="the store of entries does not answer; writes may have been applied; repeat only put and delete",
 ): ...
 class AuthUnavailable(
     Unavailable, code="auth_unavailable", detail="the store of tables and tokens does not answer",

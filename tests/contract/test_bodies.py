@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gateway.domain.model import Operation
 from tests.support.gateway import run_gateway
 from tests.support.wire import CLOSE, head, send_one, signed_call
 
@@ -28,7 +29,7 @@ async def test_a_body_of_one_byte_more_is_refused(gateway, in_chunks):
     assert (reply.status, reply.json) == (413, {"error": "body_too_large"})
 
 
-@pytest.mark.parametrize("operation", ["put", "get", "delete"])
+@pytest.mark.parametrize("operation", list(Operation))
 async def test_every_operation_refuses_a_body_that_is_too_large(gateway, operation):
     reply = await gateway.call(operation, padded(LIMIT + 1))
     assert (reply.status, reply.error) == (413, "body_too_large")
@@ -54,7 +55,7 @@ async def test_a_configured_limit_holds_to_the_byte():
         assert (await gateway.call("put", padded(101))).status == 413
 
 
-@pytest.mark.parametrize("operation", ["put", "get", "delete"])
+@pytest.mark.parametrize("operation", list(Operation))
 async def test_a_call_without_a_body_is_invalid_json(gateway, operation):
     reply = await gateway.call(operation, b"")
     assert (reply.status, reply.error) == (400, "invalid_json")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.domain.model import Operation
 from tests.support.wire import CLOSE, send_one, signed_call
 
 BODY = b'{"key":"k"}'
@@ -53,7 +54,7 @@ async def test_any_other_media_type_is_refused(gateway, content_type):
     assert (reply.status, reply.json) == (400, {"error": "invalid_content_type"})
 
 
-@pytest.mark.parametrize("operation", ["put", "get", "delete"])
+@pytest.mark.parametrize("operation", list(Operation))
 async def test_a_missing_media_type_is_refused(gateway, operation):
     reply = await send_one(gateway, signed_call(gateway, operation, BODY, content_type=None))
     assert (reply.status, reply.error) == (400, "invalid_content_type")

@@ -86,7 +86,7 @@ async def test_json_that_is_no_object_is_refused(gateway, body):
     assert (reply.status, reply.json) == (400, {"error": "invalid_json"})
 
 
-@pytest.mark.parametrize("operation", ["get", "delete"])
+@pytest.mark.parametrize("operation", ["get", "delete", "list", "increment", "touch", "batch"])
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"key":"k"', b'{"key":"k","value":NaN}', b'{"key":"\xff"}'])
 async def test_operations_without_a_value_are_no_less_strict(gateway, operation, body):
     reply = await gateway.call(operation, body)
