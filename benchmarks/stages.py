@@ -106,7 +106,7 @@ def _bindings(app: App, settings: Settings) -> CachedBindings:
     parts = directory_parts(
         declared_apps(settings),
         backend.records,
-        backend.entries,
+        backend.tables,
         SystemClock(),
         defaults=defaults,
         fresh_ms=10_000,

@@ -56,7 +56,7 @@ async def build_app(
     shared, resources = await open_shared(settings, clock or SystemClock(), open_store)
     directory, certificates = ConfiguredDirectory(shared), Certificates(settings.listen)
     data = DataPlane(shared, directory.parts.bindings)
-    ops = OpsPlane(shared, data.usage)
+    ops = OpsPlane(shared, data.usage, directory.parts.sweeper)
     control = ControlPlane(shared, directory.parts, lambda: ops.describe_health() | reload.describe())
     credentials = CredentialsPlane(shared)
     reload = Reload(

@@ -87,6 +87,13 @@ class Upgrade(Struct, frozen=True):
     cursor: Annotated[str, Meta(max_length=512)] | None
 
 
+class TableStats(Struct, frozen=True):
+    entries: int
+    bytes: int
+    counted_at: str | None
+    exact: bool
+
+
 class IssuedTable(Struct, frozen=True):
     """A table with its new token."""
 

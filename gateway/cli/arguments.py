@@ -92,6 +92,7 @@ def _add_apps(actions: Commands, shared: Parser) -> None:
 def _add_tables(actions: Commands, shared: Parser) -> None:
     actions.add("list", "list an app's tables", shared, _app())
     actions.add("show", "show a table", shared, _app(), _table())
+    actions.add("stats", "count the entries of a table, and their bytes", shared, _app(), _table())
     change = actions.add("set", "change the limit of a table", shared, _app(), _table())
     _add_limit(
         change,

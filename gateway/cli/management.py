@@ -13,6 +13,7 @@ from gateway.cli.answers import (
     Organization,
     SessionCredentials,
     Table,
+    TableStats,
 )
 from gateway.cli.arguments import DEFAULT_URL
 from gateway.cli.calling import CommandFailed, Exit, advise, check_text
@@ -76,6 +77,8 @@ def _run_tables(client: ControlClient, arguments: argparse.Namespace) -> str:
             return _delete(client, _table_path(arguments))
         case "list":
             return json_text(client.call(list[Table], "GET", _app_path(arguments, _TABLES)).json)
+        case "stats":
+            return json_text(client.call(TableStats, "GET", _table_path(arguments, "/stats")).json)
         case "show":
             return json_text(client.call(Table, "GET", _table_path(arguments)).json)
         case _:

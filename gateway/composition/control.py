@@ -17,6 +17,7 @@ from gateway.controlplane.handler import ControlHandler
 from gateway.controlplane.lists import ListRoutes
 from gateway.controlplane.runtime import Runtime
 from gateway.controlplane.sign_in import SignIn, SignInIssuer, origin_of
+from gateway.controlplane.stats import StatsRoutes
 from gateway.controlplane.upgrades import UpgradeRoutes
 from gateway.controlplane.usage import UsageRoutes
 from gateway.directory.parts import DirectoryParts
@@ -42,6 +43,7 @@ class ControlPlane:
         self._lists = ListRoutes(directory.pages, runtime, cursor_cipher(settings))
         routes = [
             *TableRoutes(tenants, runtime, settings.directory.rotation_overlap_seconds).routes,
+            *StatsRoutes(tenants, shared.stores.tables, clock, settings.limits.app_bytes).routes,
             *AppRoutes(tenants, runtime).routes,
             *UpgradeRoutes(tenants, shared.stores.tables, clock).routes,
             *self._lists.routes,

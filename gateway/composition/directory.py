@@ -20,9 +20,13 @@ class ConfiguredDirectory:
         self.parts = directory_parts(
             declared_apps(settings),
             shared.stores.records,
-            shared.stores.entries,
+            shared.stores.tables,
             shared.clock,
-            defaults=Defaults(settings.rate_limit.requests_per_minute, settings.directory.max_tables),
+            defaults=Defaults(
+                settings.rate_limit.requests_per_minute,
+                settings.directory.max_tables,
+                settings.limits.app_bytes,
+            ),
             fresh_ms=milliseconds(settings.directory.cache_ttl_seconds),
             stale_ms=milliseconds(settings.directory.stale_ttl_seconds),
         )
@@ -45,13 +49,16 @@ class ConfiguredDirectory:
         metrics.watch(catalogue.FEED_GAPS, lambda: feed.gaps)
         metrics.watch(catalogue.CORRUPT_RECORDS, lambda: len(self.parts.corrupt) + self.parts.feed.foreign)
         metrics.watch(catalogue.RECLAIM_PENDING, lambda: reclaimer.pending)
-        metrics.watch(catalogue.RECLAIM_SCANNED, lambda: reclaimer.scanned)
-        metrics.watch(catalogue.RECLAIM_DELETED, lambda: reclaimer.deleted)
+        metrics.watch(catalogue.RECLAIM_DROPPED, lambda: reclaimer.dropped)
 
 
 def declared_apps(settings: Settings) -> DeclaredApps:
     """Returns the declared apps as records. Only the digest of each token is kept."""
-    return DeclaredApps([_app_record(app) for app in settings.apps], settings.rate_limit.requests_per_minute)
+    return DeclaredApps(
+        [_app_record(app) for app in settings.apps],
+        settings.rate_limit.requests_per_minute,
+        settings.limits.app_bytes,
+    )
 
 
 def _app_record(app: DeclaredAppSettings) -> AppRecord:

@@ -2,6 +2,7 @@
 
 from gateway.composition.shared import Shared
 from gateway.config.hosts import accepted_hosts
+from gateway.directory.reclaim.sweeper import Sweeper
 from gateway.http.messages import Handler, Request, Response
 from gateway.http.service import Service
 from gateway.http.turns import Turns
@@ -15,11 +16,14 @@ from gateway.opsplane.health import Health
 class OpsPlane:
     """Probes and metrics."""
 
-    def __init__(self, shared: Shared, usage: Usage) -> None:
+    def __init__(self, shared: Shared, usage: Usage, sweeper: Sweeper) -> None:
         metrics, drain, is_strict = shared.metrics, shared.drain, shared.settings.readiness == "strict"
+        # As many series at most as of usage, three for each app.
+        max_apps = shared.settings.metering.max_series // 3
+        exposition = Exposition(usage, metrics, lambda: sweeper.used, max_apps)
         self.health = Health(shared.stores.dependencies, strict=is_strict, is_draining=drain.begun.is_set)
         hosts = accepted_hosts(shared.settings.listen.ops, "listen.ops.hosts")
-        self.handler = OpsHandler(self.health, Exposition(usage, metrics), hosts, drain.begin_scrape)
+        self.handler = OpsHandler(self.health, exposition, hosts, drain.begin_scrape)
         self.service = Service(
             in_two_lanes(self.handler, shared.turns),
             shared.edge,

@@ -18,7 +18,7 @@ from gateway.directory.records import AppChange, AppRecord, TableChange
 from gateway.domain.rules import AppType, CallsPerMinute, OverlapSeconds, StorageBytes, TableCount, TableName
 
 _APP = r"/v1/orgs/([^/]+)/apps/([^/]+)"
-_TABLES = _APP + r"/services/kvs/tables"
+TABLES = _APP + r"/services/kvs/tables"
 
 
 class AppRoutes:
@@ -106,21 +106,21 @@ class TableRoutes:
         """Paths and methods."""
         return [
             (
-                _TABLES,
+                TABLES,
                 {
                     "GET": Action("table.list", "read", self.list),
                     "POST": Action("table.create", "tables", self.create),
                 },
             ),
             (
-                _TABLES + r"/([^/]+)",
+                TABLES + r"/([^/]+)",
                 {
                     "GET": Action("table.show", "read", self.show),
                     "PATCH": Action("table.change", "tables", self.change),
                     "DELETE": Action("table.delete", "tables", self.delete),
                 },
             ),
-            (_TABLES + r"/([^/]+)/rotate", {"POST": Action("table.rotate", "tables", self.rotate)}),
+            (TABLES + r"/([^/]+)/rotate", {"POST": Action("table.rotate", "tables", self.rotate)}),
         ]
 
     async def list(self, call: ControlCall) -> CallResult:

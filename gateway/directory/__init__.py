@@ -1,6 +1,7 @@
 """The directory: app environments, their tables, and the bindings that table tokens resolve to.
 
-records    the documents in the store, and the bindings made from them
+records    the documents in the store
+grants     the bindings made from them
 tokens     the format of a table token, and its digest
 declared   apps from the configuration file
 corrupt    records that cannot be decoded: detected, logged, checked again

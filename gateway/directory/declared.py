@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from hashlib import sha256
 from itertools import takewhile
 
-from gateway.directory.records import AppRecord, app_name, bind
+from gateway.directory.grants import bind
+from gateway.directory.records import AppRecord, app_name
 from gateway.domain.model import Environment
 
 
 class DeclaredApps:
     """Declared apps by environment, and their `bindings` by token digest."""
 
-    def __init__(self, apps: Sequence[AppRecord], default_limit: int) -> None:
+    def __init__(
+        self, apps: Sequence[AppRecord], default_limit: int, default_max_bytes: int | None = None
+    ) -> None:
         self.edition = object()
         """Identity of this set of apps: a reload brings another one."""
         self._apps = {app.environment: app for app in apps}
         self._ordered = sorted(apps, key=_name_of)
         self._organizations = sorted({app.environment.org for app in apps}, key=_org_key)
         self.bindings = {
-            bytes.fromhex(table.token_sha256): bind(app, table, default_limit)
+            bytes.fromhex(table.token_sha256): bind(app, table, default_limit, default_max_bytes)
             for app in apps
             for table in app.tables
         }

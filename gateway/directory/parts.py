@@ -3,22 +3,25 @@
 from msgspec import Struct
 
 from backends.clock import Clock
-from backends.interface import EntryStore, RecordStore
+from backends.interface import RecordStore
+from backends.tables import TableStore
 from gateway.directory.apps.directory import Directory
 from gateway.directory.apps.pages import DirectoryPages
 from gateway.directory.corrupt import CorruptRecords
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.reclaim.reclaimer import Reclaimer
+from gateway.directory.reclaim.sweeper import Sweeper
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.directory.resolve.feed import FeedFollower
 from gateway.directory.retention import CacheRetention
 
 
 class Defaults(Struct, frozen=True):
-    """Limits of apps that set none of their own: calls per minute, and number of tables."""
+    """Limits of apps that set none of their own: calls per minute, number of tables, bytes of entries."""
 
     requests_per_minute: int
     max_tables: int
+    max_bytes: int | None = None
 
 
 class DirectoryParts(Struct, frozen=True):
@@ -31,12 +34,13 @@ class DirectoryParts(Struct, frozen=True):
     corrupt: CorruptRecords
     retention: CacheRetention
     reclaimer: Reclaimer
+    sweeper: Sweeper
 
 
 def directory_parts(
     declared: DeclaredApps,
     records: RecordStore,
-    entries: EntryStore,
+    tables: TableStore,
     clock: Clock,
     *,
     defaults: Defaults,
@@ -53,6 +57,7 @@ def directory_parts(
         retention=retention,
         clock=clock,
         default_limit=defaults.requests_per_minute,
+        default_max_bytes=defaults.max_bytes,
     )
     directory = Directory(
         declared=declared,
@@ -69,5 +74,6 @@ def directory_parts(
         FeedFollower(records, bindings, clock),
         corrupt,
         retention,
-        Reclaimer(records, entries, corrupt, retention, clock),
+        Reclaimer(records, tables, corrupt, retention, clock),
+        Sweeper(records, tables, corrupt, declared, clock, default_max_bytes=defaults.max_bytes),
     )

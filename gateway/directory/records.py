@@ -1,16 +1,16 @@
-"""The directory's documents, and the bindings made from them.
+"""The directory's documents.
 
 app/{org}/{app}/{env}    an AppRecord: one app environment with its tables
 token/{sha256}           a TokenRecord: the pointer from a token to its app environment
 reclaim/{table id}       a ReclaimRecord: the intent to give back the space of a table
 memory/bindings          a RetentionRecord: the longest time for which any replica caches bindings
-lease/reclaiming         a LeaseRecord: the replica that reclaims, and its progress
+lease/reclaiming         a LeaseRecord: the replica that reclaims
+lease/sweeping           a LeaseRecord: the replica that sweeps
 
 `apps.changes` explains when each of them is valid. During a rollout, replicas of the previous version read
 and write the same records, so stored field names must not change.
 """
 
-from sys import intern
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,10 +18,8 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from backends.errors import CorruptEntry
-from backends.interface import Keyspace, Record
-from backends.tables import Budget, Charges, Table
-from gateway.domain.model import Binding, Environment, Grant, TenantLabels
-from gateway.domain.rules import WINDOW_MS
+from backends.interface import Record
+from gateway.domain.model import Environment
 
 Document = TypeVar("Document", bound=Struct)
 
@@ -30,6 +28,7 @@ TOKENS = "token/"
 RECLAIMS = "reclaim/"
 RETENTION = "memory/bindings"
 LEASE = "lease/reclaiming"
+SWEEPING = "lease/sweeping"
 
 
 class RetiringToken(Struct, frozen=True, gc=False):
@@ -146,22 +145,14 @@ class RetentionRecord(Struct, frozen=True):
     max_ms: int = field(name="longest_ms")
 
 
-class PurgeRun(Struct, frozen=True):
-    """One purge of many tables, in progress: the names and versions of their intents when it began.
-
-    The next step continues at `cursor`; None before the first step.
-    """
-
-    intents: dict[str, str]
-    cursor: str | None = None
-
-
 class LeaseRecord(Struct, frozen=True):
-    """The replica that reclaims. It changes `turn` at each renewal, so that the record has a new version."""
+    """The holder of a lease. It changes `turn` at each renewal, so that the record has a new version.
+
+    Version 0.2.0 also writes its progress in reclaiming, `walk`, which is ignored.
+    """
 
     holder: str
     turn: int
-    run: PurgeRun | None = field(name="walk", default=None)
 
 
 _KINDS: dict[str, type[Struct]] = {
@@ -170,6 +161,7 @@ _KINDS: dict[str, type[Struct]] = {
     RECLAIMS: ReclaimRecord,
     RETENTION: RetentionRecord,
     LEASE: LeaseRecord,
+    SWEEPING: LeaseRecord,
 }
 
 
@@ -221,43 +213,3 @@ def decode(name: str, record: Record, kind: type[Document]) -> Document:
 
 
 encode = msgspec.json.encode
-
-
-def labels_of(app: AppRecord, table: TableRecord) -> TenantLabels:
-    """Returns the labels of the table's usage."""
-    environment = app.environment
-    return TenantLabels(environment.org, environment.app, environment.env, table.name)
-
-
-def bind(
-    app: AppRecord, table: TableRecord, default_limit: int, valid_until_ms: int | None = None
-) -> Binding:
-    """Returns the binding of a token of `table`.
-
-    Buckets of apps and tables never collide: a table id contains no slash, an app's name does.
-    """
-    home = str(app.environment)
-    of_app = Budget(home, app.requests_per_minute or default_limit)
-    limit = table.minute_limit
-    return Binding(
-        environment=app.environment,
-        app_type=intern(app.type),
-        active=app.active,
-        grant=Grant(
-            Table(home, Keyspace(table.id), app.max_bytes),
-            Charges((of_app,) if limit is None else (Budget(table.id, limit), of_app), WINDOW_MS),
-            labels_of(app, table),
-        ),
-        valid_until_ms=valid_until_ms,
-    )
-
-
-def binding_of(app: AppRecord, sha256: str, default_limit: int) -> Binding | None:
-    """Returns the binding of the token with this digest, if a table of the app has it (also retiring)."""
-    for table in app.tables:
-        if table.token_sha256 == sha256:
-            return bind(app, table, default_limit)
-        for token in table.retiring:
-            if token.sha256 == sha256:
-                return bind(app, table, default_limit, token.valid_until_ms)
-    return None

@@ -33,6 +33,22 @@ USAGE_REQUEST_BYTES = Metric(
 USAGE_RESPONSE_BYTES = Metric(
     "kvs_usage_response_bytes_total", "counter", "Bytes of response bodies.", TENANT_LABELS
 )
+STORAGE_LABELS = ("org", "app", "env")
+"""Storage is exposed only for apps with a limit, by the replica that sweeps, within the cap on series."""
+
+STORAGE_ENTRIES = Metric(
+    "kvs_storage_entries",
+    "gauge",
+    "Live entries of an app with a storage limit, as of the last sweep.",
+    STORAGE_LABELS,
+)
+STORAGE_BYTES = Metric(
+    "kvs_storage_bytes",
+    "gauge",
+    "Keys and values of an app with a storage limit, as of the last sweep.",
+    STORAGE_LABELS,
+)
+STORAGE_LIMIT = Metric("kvs_storage_limit_bytes", "gauge", "Storage limit of an app.", STORAGE_LABELS)
 USAGE_OVERFLOW = Metric(
     "kvs_usage_overflow_total", "counter", "Requests counted under _other because of the cap on series."
 )
@@ -122,11 +138,10 @@ RECLAIM_PENDING = Metric(
     "gauge",
     "Deleted tables whose entries are not yet reclaimed; set on the replica that holds the lease.",
 )
-RECLAIM_SCANNED = Metric(
-    "kvs_reclaim_keys_scanned_total", "counter", "Keys scanned while reclaiming deleted tables."
-)
-RECLAIM_DELETED = Metric(
-    "kvs_reclaim_entries_deleted_total", "counter", "Entries of deleted tables removed by reclaiming."
+RECLAIM_DROPPED = Metric(
+    "kvs_reclaim_tables_dropped_total",
+    "counter",
+    "Drops of deleted tables: one at once, and one after the last possible write.",
 )
 
 # the replica

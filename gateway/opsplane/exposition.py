@@ -7,14 +7,18 @@ once, at the beginning: a row dropped meanwhile is still rendered, a new row wai
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import islice
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from gateway.observability.catalogue import START_TIME
+from gateway.directory.reclaim.sweeper import StorageUse
+from gateway.domain.model import Environment
+from gateway.observability.catalogue import START_TIME, STORAGE_BYTES, STORAGE_ENTRIES, STORAGE_LIMIT
+from gateway.observability.catalogue import Metric as StorageMetric
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.series import METRICS
 from gateway.observability.usage import Usage
@@ -33,6 +37,10 @@ _RENDERINGS = 2
 _HEAD_LINES = 2
 """HELP and TYPE."""
 
+_STORAGE_FIELDS = {STORAGE_ENTRIES: "entries", STORAGE_BYTES: "bytes", STORAGE_LIMIT: "max_bytes"}
+
+Storage = Mapping[Environment, StorageUse]
+
 _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31
 """Prometheus asks for gzip, which is at most an eighth of the text (D123)."""
@@ -41,8 +49,12 @@ _GZIP_FORMAT = 31
 class Exposition:
     """Renders the responses of the three metrics paths."""
 
-    def __init__(self, usage: Usage, service: ServiceMetrics) -> None:
+    def __init__(
+        self, usage: Usage, service: ServiceMetrics, storage: Callable[[], Storage] = dict, max_apps: int = 0
+    ) -> None:
         self._usage = usage
+        self._storage = storage
+        self._max_apps = max_apps
         self._renderings = asyncio.Semaphore(_RENDERINGS)
         self._registry = CollectorRegistry()
         self._registry.register(service)
@@ -73,6 +85,13 @@ class Exposition:
             for start in range(0, len(rows), _ROWS_PER_STEP):
                 yield self._usage.text(rows[start : start + _ROWS_PER_STEP], metric).encode()
 
+        used = list(islice(self._storage().items(), self._max_apps))
+        for metric, field in _STORAGE_FIELDS.items():
+            yield f"# HELP {metric.name} {metric.help_text}\n# TYPE {metric.name} {metric.type}\n".encode()
+            for start in range(0, len(used), _ROWS_PER_STEP):
+                lines = [_storage_line(metric, *each, field) for each in used[start : start + _ROWS_PER_STEP]]
+                yield "".join(lines).encode()
+
     async def _service_parts(self) -> AsyncIterator[bytes]:
         for family in self._registry.collect():
             for start in range(0, max(len(family.samples), 1), _SAMPLES_PER_STEP):
@@ -98,6 +117,12 @@ def _text_of(family: Metric, start: int) -> bytes:
     part.samples = family.samples[start : start + _SAMPLES_PER_STEP]
     text = generate_latest(_OneFamily(part))
     return text.split(b"\n", _HEAD_LINES)[-1] if start else text
+
+
+def _storage_line(metric: StorageMetric, environment: Environment, use: StorageUse, field: str) -> str:
+    """Renders a sample. Tenants' names hold no character that needs escaping."""
+    labels = f'org="{environment.org}",app="{environment.app}",env="{environment.env}"'
+    return f"{metric.name}{{{labels}}} {getattr(use, field)}\n"
 
 
 class _ProcessMetrics(Collector):

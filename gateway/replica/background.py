@@ -10,6 +10,7 @@ from backends.background import Background
 from backends.errors import BackendError
 from gateway.config.settings import is_url
 from gateway.directory.parts import DirectoryParts
+from gateway.directory.reclaim.sweeper import LOOK_SECONDS
 from gateway.http.client import FetchError, fetch
 from gateway.http.fence import Fence
 from gateway.identity.issuer_keys import FetchFailed
@@ -69,6 +70,7 @@ def directory_chores(directory: DirectoryParts) -> list[StartTask]:
         _register_retention(directory),
         _find_corrupt_records(directory),
         _reclaim(directory),
+        every(LOOK_SECONDS, directory.sweeper.run),
     ]
 
 

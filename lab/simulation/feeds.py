@@ -108,7 +108,7 @@ class Feeds:
         return directory_parts(
             DeclaredApps([], 600),
             backend.records,
-            backend.entries,  # type: ignore[arg-type] - the part that is used
+            backend.tables,  # type: ignore[arg-type] - the part that is used
             self._clock,
             defaults=Defaults(requests_per_minute=600, max_tables=3),
             fresh_ms=int(CACHE_SECONDS * 1000),

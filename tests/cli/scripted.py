@@ -45,6 +45,7 @@ TABLE = {
     "created_at": "2026-11-01T00:00:00.000Z",
     "updated_at": "2026-11-01T00:00:00.000Z",
 }
+STATS = {"entries": 3, "bytes": 120, "counted_at": "2026-11-01T00:00:00.000Z", "exact": True}
 ISSUED = {
     "table": TABLE,
     "token": TOKEN,
@@ -90,6 +91,7 @@ COMMANDS: dict[tuple[str, ...], object] = {
     ("apps", "remove", *_APP, "--yes"): None,
     ("tables", "list", *_APP): [TABLE],
     ("tables", "show", *_TABLE): TABLE,
+    ("tables", "stats", *_TABLE): STATS,
     ("tables", "set", *_TABLE, "--minute-limit", "5"): TABLE,
     ("tables", "create", *_TABLE): ISSUED,
     ("tables", "create", *_TABLE, "--if-missing"): ISSUED,

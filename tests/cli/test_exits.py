@@ -66,6 +66,7 @@ MISSING = [
     (("tables", "list", *BLOG, "--env", "test"), "app_not_found"),
     (("apps", "set", "--org", "acme", "--app", "nowhere", "--type", "api"), "app_not_found"),
     (("tables", "show", *TABLE), "table_not_found"),
+    (("tables", "stats", *TABLE), "table_not_found"),
     (("tables", "set", *TABLE, "--minute-limit", "5"), "table_not_found"),
     (("tables", "rotate", *TABLE), "table_not_found"),
     (("tables", "upgrade", *TABLE), "table_not_found"),

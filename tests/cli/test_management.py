@@ -149,6 +149,14 @@ async def test_show_prints_the_table(blog):
     assert (await blog("tables", "show", *BLOG, "--name", "posts")).json == created["table"]
 
 
+async def test_stats_prints_the_count_of_a_table(blog, gateway):
+    token = (await blog("tables", "create", *BLOG, "--name", "posts")).json["token"]
+    await gateway.put("key", 1, token=token)
+    counted = (await blog("tables", "stats", *BLOG, "--name", "posts")).json
+    assert counted == {"entries": 1, "bytes": 4, "counted_at": counted["counted_at"], "exact": True}
+    assert counted["counted_at"].endswith("Z")
+
+
 async def test_set_changes_the_limit_of_a_table(blog):
     created = (await blog("tables", "create", *BLOG, "--name", "posts")).json
     for limit, shown in (("5", 5), ("default", 600)):

@@ -21,6 +21,7 @@ CALLS = [
     ("GET", f"{BLOG}/usage", None, READ),
     ("POST", TABLES, {"name": "posts"}, CHANGE_TABLES),
     ("GET", f"{TABLES}/posts", None, READ),
+    ("GET", f"{TABLES}/posts/stats", None, READ),
     ("PATCH", f"{TABLES}/posts", {"minute_limit": 5}, CHANGE_TABLES),
     ("POST", f"{TABLES}/posts/rotate", None, CHANGE_TABLES),
     ("POST", f"{TABLES}/posts/upgrade", None, CHANGE_TABLES),

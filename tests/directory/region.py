@@ -7,14 +7,16 @@ from enum import Enum
 
 from backends import MemorySettings
 from backends.errors import BackendUnavailable
-from backends.interface import Changes, Keyspace, NamedRecord, Record
+from backends.interface import Changes, NamedRecord, Record
 from backends.memory.backend import MemoryBackend
 from backends.paging import all_records
+from backends.tables import Table
 from gateway.directory.declared import DeclaredApps
 from gateway.directory.parts import Defaults, directory_parts
 from gateway.directory.records import AppRecord
 from gateway.directory.resolve.bindings import CachedBindings
 from gateway.domain.model import Environment
+from tests.support import entries
 from tests.support.clock import FakeClock
 from tests.support.stores import Faults, FaultyBackend
 
@@ -119,19 +121,21 @@ class Replica:
         bindings: CachedBindings | None = None,
         clock: FakeClock | None = None,
         steps_to_crash: int | None = None,
+        declared: Sequence[AppRecord] = (),
+        default_max_bytes: int | None = None,
     ) -> None:
         self.records = Records(region.backend.records, seed, steps_to_crash)
         parts = directory_parts(
-            DeclaredApps([], 600),
+            DeclaredApps(declared, 600, default_max_bytes),
             self.records,
-            region.backend.entries,
+            region.backend.tables,
             clock or region.clock,
-            defaults=Defaults(requests_per_minute=600, max_tables=3),
+            defaults=Defaults(requests_per_minute=600, max_tables=3, max_bytes=default_max_bytes),
             fresh_ms=cache_ttl_ms,
             stale_ms=stale_ttl_ms,
         )
         self.bindings, self.directory = parts.bindings, parts.directory
-        self.corrupt, self.reclaimer = parts.corrupt, parts.reclaimer
+        self.corrupt, self.reclaimer, self.sweeper = parts.corrupt, parts.reclaimer, parts.sweeper
         self.pages = parts.pages
         self.feed = parts.feed
         self._retention = parts.retention
@@ -141,8 +145,8 @@ class Replica:
     async def knows(self, token: str) -> bool:
         return await self.bindings.resolve(token.encode()) is not None
 
-    async def keyspace(self, token: str) -> Keyspace:
-        return (await self.bindings.resolve(token.encode())).table.keyspace
+    async def table(self, token: str) -> Table:
+        return (await self.bindings.resolve(token.encode())).table
 
     async def register_retention(self) -> "Replica":
         """Registers its retention, so that later lookups cost no extra read."""
@@ -171,6 +175,20 @@ class Region:
         self.faults = Faults()
         self.memory = MemoryBackend(MemorySettings(), self.clock)
         self.backend = FaultyBackend(self.memory, self.faults)
+
+    @property
+    def used_bytes(self) -> int:
+        """Memory that all entries take."""
+        return self.memory.tables.used_bytes
+
+    async def put(self, table: Table, key: str = "k", *, expires_at_ms: int | None = None) -> None:
+        """Stores an entry."""
+        entry = entries.Entry(b"1", expires_at_ms)
+        await entries.put(self.memory, table, key, entry, now_ms=self.clock.wall_ms())
+
+    async def has(self, table: Table, key: str = "k") -> bool:
+        """Returns whether there is such an entry."""
+        return await entries.get(self.memory, table, key, now_ms=self.clock.wall_ms()) is not None
 
     def replica(self, **options) -> Replica:
         return Replica(self, **options)

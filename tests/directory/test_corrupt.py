@@ -4,7 +4,7 @@ import pytest
 
 from backends import MemorySettings
 from backends.clock import SystemClock
-from backends.interface import Entry, Record
+from backends.interface import Record
 from backends.memory.backend import MemoryBackend
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
 from gateway.directory.records import AppRecord, encode
@@ -31,10 +31,6 @@ async def _overwrite(region: Region, name: str, document: bytes) -> None:
 async def _damage_keeping_the_end(region: Region, name: str) -> None:
     """Removes the first bytes of a record and keeps those with the tables."""
     await _overwrite(region, name, (await region.memory.records.read(name)).document[10:])
-
-
-async def _put(region: Region, keyspace: str) -> None:
-    await region.memory.entries.put(keyspace, "k", Entry(b"1", None))
 
 
 async def _reclaim_all(region: Region, replica: Replica) -> None:
@@ -73,12 +69,12 @@ async def test_corrupt_records_of_unused_apps_are_found_in_the_background(region
 @pytest.mark.parametrize("noise", NOISE, ids=repr)
 async def test_a_corrupt_app_does_not_stop_the_reclaiming_of_others(region, replica, blog, noise):
     await replica.create()
-    await _put(region, await replica.keyspace(blog))
+    await region.put(await replica.table(blog))
     for environment, name in [(SHOP, "sessions"), (BLOG, "posts")]:
         await replica.directory.delete_table(environment, name)
     await _overwrite(region, f"app/{SHOP}", noise)
     await _reclaim_all(region, replica)
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
     assert len(await region.record_names("reclaim/")) == 1
 
 
@@ -171,38 +167,38 @@ async def test_a_corrupt_app_that_is_removed_is_gone_and_can_be_registered_anew(
 
 async def test_removing_a_corrupt_app_gives_back_its_readable_tables(region, replica):
     for name in ("a", "b"):
-        await _put(region, await replica.keyspace(await replica.create(name)))
+        await region.put(await replica.table(await replica.create(name)))
     await _damage_keeping_the_end(region, f"app/{SHOP}")
     await replica.directory.remove(SHOP)
     await _reclaim_all(region, replica)
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
     assert await region.record_names("reclaim/") == []
 
 
 @pytest.mark.parametrize("is_other_corrupt", [False, True])
 async def test_removing_a_corrupt_app_takes_no_table_from_another(region, replica, blog, is_other_corrupt):
-    keyspace = await replica.keyspace(blog)
-    await _put(region, keyspace)
+    table = await replica.table(blog)
+    await region.put(table)
     await _overwrite(region, f"app/{SHOP}", (await region.memory.records.read(f"app/{BLOG}")).document)
     if is_other_corrupt:
         await _damage_keeping_the_end(region, f"app/{BLOG}")
     await replica.directory.remove(SHOP)
     await _reclaim_all(region, replica)
-    assert await region.memory.entries.get(keyspace, "k") is not None
+    assert await region.has(table)
 
 
 async def test_an_intent_of_a_corrupt_app_waits_until_the_app_is_removed(region, replica):
-    keyspace = await replica.keyspace(await replica.create())
-    await _put(region, keyspace)
+    table = await replica.table(await replica.create())
+    await region.put(table)
     await region.memory.records.swap(
-        f"reclaim/{keyspace}", encode({"environment": SHOP, "requested_at_ms": 1}), None
+        f"reclaim/{table.keyspace}", encode({"environment": SHOP, "requested_at_ms": 1}), None
     )
     await _overwrite(region, f"app/{SHOP}", b"{")
     await _reclaim_all(region, replica)
-    assert await region.memory.entries.get(keyspace, "k") is not None
+    assert await region.has(table)
     await replica.directory.remove(SHOP)
     await _reclaim_all(region, replica)
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
 
 
 def test_the_error_of_a_corrupt_record_shows_none_of_its_content():

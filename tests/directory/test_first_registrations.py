@@ -53,7 +53,7 @@ def _directory(store):
     return directory_parts(
         DeclaredApps([], 600),
         store.records,
-        store.entries,
+        store.tables,
         SystemClock(),
         defaults=Defaults(requests_per_minute=600, max_tables=3),
         fresh_ms=CACHE_TTL_MS,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from backends.interface import Entry, Keyspace
+from backends.tables import Table
 from gateway.directory.reclaim.lease import LEASE_MS
-from gateway.directory.records import LEASE, LeaseRecord, PurgeRun, ReclaimRecord, encode, reclaim_name
+from gateway.directory.records import LEASE, ReclaimRecord, encode, reclaim_name
 from gateway.domain.model import Environment
 from tests.directory.region import LAST_WRITE_MS, SHOP, Region, Replica
 
@@ -14,12 +14,12 @@ SEAL = "0123456789abcdef"
 
 
 @pytest.fixture
-async def keyspace(region, replica) -> Keyspace:
-    """The keyspace of a table that is alive and has an entry."""
+async def table(region, replica) -> Table:
+    """A table that is alive and has an entry."""
     await replica.register(BLOG)
-    keyspace = await replica.keyspace(await replica.create("posts", BLOG))
-    await region.memory.entries.put(keyspace, "k", Entry(b"1", None))
-    return keyspace
+    table = await replica.table(await replica.create("posts", BLOG))
+    await region.put(table)
+    return table
 
 
 async def _write(region: Region, name: str, document: bytes) -> None:
@@ -33,37 +33,37 @@ async def _reclaim_all(region: Region, replica: Replica) -> None:
         region.clock.advance(LAST_WRITE_MS)
 
 
-async def _is_whole(region: Region, keyspace) -> bool:
-    return await region.memory.entries.get(keyspace, "k") is not None
+async def _is_whole(region: Region, table) -> bool:
+    return await region.has(table)
 
 
 @pytest.mark.parametrize("environment", [None, BLOG], ids=str)
 @pytest.mark.parametrize("waited", [{}, {"is_purged": True, "waited_ms": 10 * HOUR_MS}], ids=str)
 async def test_intent_of_a_table_that_its_app_still_has_purges_nothing(
-    region, replica, keyspace, environment, waited
+    region, replica, table, environment, waited
 ):
-    await _write(region, reclaim_name(keyspace), encode(ReclaimRecord(environment, **waited)))
+    await _write(region, reclaim_name(table.keyspace), encode(ReclaimRecord(environment, **waited)))
     await _reclaim_all(region, replica)
-    assert await _is_whole(region, keyspace)
+    assert await _is_whole(region, table)
 
 
 @pytest.mark.parametrize("document", [b"", b"{", b"{}", b'{"environment": 1}'], ids=repr)
 async def test_intent_that_cannot_be_decoded_purges_nothing_and_delays_no_other(
-    region, replica, keyspace, caplog, document
+    region, replica, table, caplog, document
 ):
-    gone = await replica.keyspace(await replica.create())
-    await region.memory.entries.put(gone, "k", Entry(b"1", None))
+    gone = await replica.table(await replica.create())
+    await region.put(gone)
     await replica.directory.delete_table(SHOP, "sessions")
-    await _write(region, reclaim_name(keyspace), document)
+    await _write(region, reclaim_name(table.keyspace), document)
     await _reclaim_all(region, replica)
-    assert await _is_whole(region, keyspace)
+    assert await _is_whole(region, table)
     assert not await _is_whole(region, gone)
-    assert await region.record_names("reclaim/") == [reclaim_name(keyspace)]
-    assert reclaim_name(keyspace) in [record.fields.get("record") for record in caplog.records]
+    assert await region.record_names("reclaim/") == [reclaim_name(table.keyspace)]
+    assert reclaim_name(table.keyspace) in [record.fields.get("record") for record in caplog.records]
 
 
-async def test_table_is_reclaimed_although_an_earlier_intent_of_it_was_dropped(region, replica, keyspace):
-    await _write(region, reclaim_name(keyspace), encode(ReclaimRecord(BLOG)))
+async def test_table_is_reclaimed_although_an_earlier_intent_of_it_was_dropped(region, replica, table):
+    await _write(region, reclaim_name(table.keyspace), encode(ReclaimRecord(BLOG)))
     for _ in range(3):
         await replica.reclaimer.run()
         region.clock.advance(HOUR_MS)
@@ -71,22 +71,7 @@ async def test_table_is_reclaimed_although_an_earlier_intent_of_it_was_dropped(r
     assert await region.record_names("reclaim/") == []
     await replica.directory.remove(BLOG)
     await _reclaim_all(region, replica)
-    assert not await _is_whole(region, keyspace)
-
-
-@pytest.mark.parametrize("document", [None, b"{", encode(ReclaimRecord(None)), encode(ReclaimRecord(BLOG))])
-async def test_run_in_the_lease_is_checked_against_its_intents(region, replica, keyspace, document):
-    """The intent is missing, corrupt, or that of a deletion that has not happened."""
-    name, version = reclaim_name(keyspace), "1"
-    if document is not None:
-        await _write(region, name, document)
-        version = (await region.memory.records.read(name)).version
-    await _write(region, LEASE, encode(LeaseRecord("somebody", 1, PurgeRun({name: version}))))
-    await replica.reclaimer.run()
-    region.clock.advance(LEASE_MS)
-    await replica.reclaimer.run()
-    await _reclaim_all(region, replica)
-    assert await _is_whole(region, keyspace)
+    assert not await _is_whole(region, table)
 
 
 NOT_MANAGED = ["decl_" + "0" * 32, "else", "\udcff", "", "tbl_", "x/y"]
@@ -100,7 +85,7 @@ NOT_MANAGED = ["decl_" + "0" * 32, "else", "\udcff", "", "tbl_", "x/y"]
 )
 async def test_only_managed_tables_are_purged(region, replica, name, document):
     keyspace = name.removeprefix("reclaim/") or "decl_"
-    await region.memory.entries.put(keyspace, "k", Entry(b"1", None))
+    await region.put(keyspace)
     await _write(region, name, document)
     await _reclaim_all(region, replica)
     assert await _is_whole(region, keyspace)
@@ -110,7 +95,7 @@ async def test_only_managed_tables_are_purged(region, replica, name, document):
 @pytest.mark.parametrize("seal", [{"seal": SEAL}, {}], ids=["sealed", "unsealed"])
 async def test_intents_of_version_0_2_0_are_carried_out(region, replica, environment, seal):
     keyspace = f"tbl_{1:032x}"
-    await region.memory.entries.put(keyspace, "k", Entry(b"1", None))
+    await region.put(keyspace)
     intent = {"environment": environment, "is_purged": False, "waited_ms": 0, **seal}
     await _write(region, reclaim_name(keyspace), encode(intent))
     await _reclaim_all(region, replica)
@@ -118,7 +103,7 @@ async def test_intents_of_version_0_2_0_are_carried_out(region, replica, environ
     assert await region.record_names("reclaim/") == []
 
 
-async def test_run_of_version_0_2_0_in_the_lease_is_continued(region, replica):
+async def test_lease_of_version_0_2_0_is_taken_over_with_its_run_in_it(region, replica):
     keyspace = f"tbl_{1:032x}"
     name = reclaim_name(keyspace)
     await _write(region, name, encode({"environment": SHOP, "is_purged": False, "seal": SEAL}))
@@ -128,4 +113,5 @@ async def test_run_of_version_0_2_0_in_the_lease_is_continued(region, replica):
     await replica.reclaimer.run()
     region.clock.advance(LEASE_MS)
     await replica.reclaimer.run()
-    assert region.faults.count("purge") == 1
+    assert region.faults.count("drop") == 1
+    assert len(replica.corrupt) == 0

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from backends.interface import Entry
 from gateway.directory.reclaim.lease import LEASE_MS
 from gateway.domain.errors import AuthUnavailable
 from tests.directory.region import CACHE_TTL_MS, LAST_WRITE_MS, SHOP, STALE_TTL_MS, Region, Replica
@@ -36,7 +35,7 @@ async def _write(region: Region, replica: Replica, token: str) -> bool:
         return False
     if binding is None:
         return False
-    await region.memory.entries.put(binding.table.keyspace, "k", Entry(b"1", None))
+    await region.put(binding.table)
     return True
 
 
@@ -57,20 +56,20 @@ async def _writes_of_a_replica_that_is_cut_off(region: Region, reclaiming: Repli
 
 async def test_late_writes_of_a_replica_that_cannot_read_the_directory_are_given_back(region, replica, other):
     assert await _writes_of_a_replica_that_is_cut_off(region, replica, other) > 40
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
 
 
 async def test_the_wait_covers_the_longest_retention_of_all_replicas(region, replica):
     longest = region.replica(stale_ttl_ms=2 * HOUR_MS)
     assert await _writes_of_a_replica_that_is_cut_off(region, replica, longest) > 400
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
 
 
 @pytest.mark.parametrize("lead_ms", [-24 * HOUR_MS, 24 * HOUR_MS])
 async def test_a_wall_clock_that_is_wrong_does_not_shorten_the_wait(region, replica, other, lead_ms):
     wrong = region.replica(clock=Apart(region.clock, lead_ms))
     assert await _writes_of_a_replica_that_is_cut_off(region, wrong, other) > 40
-    assert region.memory.entries.used_bytes == 0
+    assert region.used_bytes == 0
 
 
 async def test_replica_caches_nothing_until_its_retention_is_registered(region, replica):

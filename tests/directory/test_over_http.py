@@ -52,7 +52,7 @@ async def test_a_deleted_tables_token_is_refused_and_a_table_of_the_same_name_is
 
 async def test_space_of_a_deleted_table_is_given_back_in_the_background(gateway):
     token = await _table(gateway)
-    entries = gateway.app.stores.backends[0]._inner.entries
+    entries = gateway.app.stores.backends[0]._inner.tables
     await gateway.put("k", "v" * 1000, token=token)
     assert entries.used_bytes > 1000
     await gateway.manage("DELETE", f"{TABLES}/posts")

@@ -1,34 +1,31 @@
 """A deleted table is unreachable immediately, and its space is given back despite crashes."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
-from msgspec import structs
 
 from backends.errors import BackendUnavailable
-from backends.interface import Entry, Keyspace, NamedRecord, PurgeStep
+from backends.tables import Table
 from gateway.directory.errors import TableNotFound
-from gateway.directory.reclaim import reclaimer
 from tests.directory.region import LAST_WRITE_MS, SHOP, Crash, Region, Replica
 
 HOUR_MS = 3_600_000
-STALLED_MS = 60_000
+RETRY_MS = 60_000
 
 
-async def _fill(region: Region, keyspace: Keyspace, entries: int = 20) -> None:
+async def _fill(region: Region, table: Table, entries: int = 20) -> None:
     for number in range(entries):
-        await region.memory.entries.put(keyspace, f"key {number}", Entry(b'"value"', None))
+        await region.put(table, f"key {number}")
 
 
-async def _table_with_entries(region: Region, replica: Replica, name: str = "sessions") -> Keyspace:
-    keyspace = await replica.keyspace(await replica.create(name))
-    await _fill(region, keyspace)
-    return keyspace
+async def _table_with_entries(region: Region, replica: Replica, name: str = "sessions") -> Table:
+    table = await replica.table(await replica.create(name))
+    await _fill(region, table)
+    return table
 
 
 def _used(region: Region) -> int:
-    return region.memory.entries.used_bytes
+    return region.used_bytes
 
 
 async def test_the_space_of_a_deleted_table_is_given_back(region, replica):
@@ -58,12 +55,12 @@ async def test_a_live_table_keeps_its_entries(region, replica):
 async def test_a_table_created_again_under_the_same_name_is_empty_and_stays(region, replica):
     old = await _table_with_entries(region, replica)
     await replica.directory.delete_table(SHOP, "sessions")
-    new = await replica.keyspace(await replica.create())
+    new = await replica.table(await replica.create())
     assert new != old
     await _fill(region, new, entries=1)
     await replica.reclaimer.run()
-    assert await region.memory.entries.get(new, "key 0") is not None
-    assert await region.memory.entries.get(old, "key 0") is None
+    assert await region.has(new, "key 0")
+    assert not await region.has(old, "key 0")
 
 
 async def test_a_table_is_purged_immediately_and_again_after_the_last_possible_write(region, replica):
@@ -71,20 +68,21 @@ async def test_a_table_is_purged_immediately_and_again_after_the_last_possible_w
     await replica.directory.delete_table(SHOP, "sessions")
     for _ in range(5):
         await replica.reclaimer.run()
-    assert region.faults.count("purge") == 1
+    assert region.faults.count("drop") == 1
     region.clock.advance(LAST_WRITE_MS)
     for _ in range(5):
         await replica.reclaimer.run()
-    assert region.faults.count("purge") == 2
+    assert region.faults.count("drop") == 2
 
 
-async def test_a_purge_that_fails_is_done_in_the_next_round(region, replica):
+async def test_a_purge_that_fails_is_repeated(region, replica):
     await _table_with_entries(region, replica)
-    region.faults.fail = {"purge"}
+    region.faults.fail = {"drop"}
     await replica.directory.delete_table(SHOP, "sessions")
     await replica.reclaimer.run()
     assert _used(region) > 0
     region.faults.fail.clear()
+    region.clock.advance(RETRY_MS)
     await replica.reclaimer.run()
     assert _used(region) == 0
 
@@ -100,7 +98,7 @@ async def test_reclaiming_ends_after_the_second_purge(region, replica):
     assert await region.record_names("reclaim/") == []
     region.faults.calls.clear()
     await replica.reclaimer.run()
-    assert region.faults.count("purge") == 0
+    assert region.faults.count("drop") == 0
 
 
 async def _settle(region: Region) -> None:
@@ -114,8 +112,8 @@ async def _settle(region: Region) -> None:
 @pytest.mark.parametrize("steps", range(12))
 async def test_wherever_a_deletion_crashes_the_table_is_whole_or_gone(region, replica, steps):
     token = await replica.create()
-    keyspace = await replica.keyspace(token)
-    await _fill(region, keyspace)
+    table = await replica.table(token)
+    await _fill(region, table)
     crashing = region.replica(steps_to_crash=steps)
     with suppress(Crash):
         await crashing.directory.delete_table(SHOP, "sessions")
@@ -161,7 +159,7 @@ async def test_wherever_a_rotation_crashes_one_token_works(region, replica, step
 
 @pytest.mark.virtual_time
 async def test_a_deletion_repeated_long_after_it_failed_still_gives_the_space_back(region, replica):
-    keyspace = await _table_with_entries(region, replica)
+    table = await _table_with_entries(region, replica)
     region.faults.fail = {"swap"}
     with pytest.raises(BackendUnavailable):
         await replica.directory.delete_table(SHOP, "sessions")
@@ -172,73 +170,8 @@ async def test_a_deletion_repeated_long_after_it_failed_still_gives_the_space_ba
     region.clock.advance(HOUR_MS // 2)
     await replica.directory.delete_table(SHOP, "sessions")
     await replica.reclaimer.run()
-    await _fill(region, keyspace, entries=1)
+    await _fill(region, table, entries=1)
     await replica.reclaimer.run()
     region.clock.advance(LAST_WRITE_MS)
     await replica.reclaimer.run()
     assert _used(region) == 0
-
-
-class _Shards:
-    """The entries of a region, purged in two parts, of which one may be down."""
-
-    def __init__(self, entries) -> None:
-        self._entries = entries
-        self.is_down = False
-        self.walks = 0
-        """Purges of the part that is up."""
-
-    async def purge(self, keyspaces, cursor) -> PurgeStep:
-        if cursor is None:
-            self.walks += 1
-            return structs.replace(await self._entries.purge(keyspaces, None), cursor="the part that is down")
-        if self.is_down:
-            raise BackendUnavailable("the part is down")
-        return PurgeStep(None, scanned=0, deleted=0, commands=1)
-
-
-@pytest.fixture
-def shards(region, replica) -> _Shards:
-    shards = _Shards(region.memory.entries)
-    replica.reclaimer._entries = shards
-    return shards
-
-
-async def test_while_a_part_of_the_store_is_down_late_writes_in_the_others_are_given_back(
-    region, replica, shards
-):
-    keyspace = await _table_with_entries(region, replica)
-    shards.is_down = True
-    await replica.directory.delete_table(SHOP, "sessions")
-    await replica.reclaimer.run()
-    assert _used(region) == 0
-    await _fill(region, keyspace)
-    for wait_ms in (STALLED_MS, LAST_WRITE_MS):
-        region.clock.advance(wait_ms)
-        for _ in range(2):
-            await replica.reclaimer.run()
-    assert _used(region) == 0
-    assert len(await region.record_names("reclaim/")) == 1
-    shards.is_down = False
-    await replica.reclaimer.run()
-    assert await region.record_names("reclaim/") == []
-
-
-async def test_while_a_part_of_the_store_is_down_no_run_reads_the_others_repeatedly(
-    region, replica, shards, monkeypatch
-):
-    monkeypatch.setattr(reclaimer, "TABLES_PER_RUN", 1)
-    for name in ("a", "b", "c"):
-        await _table_with_entries(region, replica, name)
-        await replica.directory.delete_table(SHOP, name)
-    shards.is_down = True
-    for _ in range(5):
-        await replica.reclaimer.run()
-    assert shards.walks == 3
-    shards.is_down = False
-    await replica.reclaimer.run()
-    assert [b'"is_purged":true' in intent.document for _, intent in await _intents(region)] == [True] * 3
-
-
-async def _intents(region: Region) -> Sequence[NamedRecord]:
-    return await region.memory.records.page("reclaim/", after="", limit=10)

@@ -20,8 +20,8 @@ async def test_a_rotated_token_is_refused_immediately_and_the_new_one_works(repl
 
 async def test_both_tokens_name_the_same_entries(replica):
     old = await replica.create()
-    before = await replica.keyspace(old)
-    assert await replica.keyspace(await replica.rotate()) == before
+    before = await replica.table(old)
+    assert await replica.table(await replica.rotate()) == before
 
 
 async def test_during_an_overlap_both_tokens_work_and_after_it_the_new_one_alone(region, replica):

@@ -95,7 +95,7 @@ async def test_environments_of_an_app_have_tables_of_their_own(replica):
     test = Environment("acme", "shop", "test")
     await replica.register(test)
     token, token_in_test = await replica.create(), await replica.create(environment=test)
-    assert await replica.keyspace(token) != await replica.keyspace(token_in_test)
+    assert await replica.table(token) != await replica.table(token_in_test)
 
 
 @pytest.mark.parametrize("app_type", ["web", "worker", "static"])

@@ -38,7 +38,7 @@ REFUSED = {
 ELSEWHERE = {
     "missing_token", "invalid_token", "bad_request", "request_timeout", "session_credentials_disabled",
     "internal_error", "auth_unavailable", "not_allowed", "overloaded", "shutting_down", "app_exists",
-    "usage_unavailable", "invalid_host", "old_replicas", "storage_unavailable",
+    "usage_unavailable", "invalid_host", "old_replicas", "storage_unavailable", "table_needs_upgrade",
 }  # fmt: skip
 """Refusals that need other fields, a broken connection, other settings or a fault; tested elsewhere."""
 

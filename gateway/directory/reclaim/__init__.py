@@ -1,6 +1,7 @@
-"""Gives back the space of deleted tables in the background, on one replica at a time.
+"""Gives back the space of deleted tables and expired entries, in the background, on one replica at a time.
 
-reclaimer  purges deleted tables in runs through the whole store
+reclaimer  drops deleted tables
 intents    the state of each deletion, and the tables whose purge is due
-lease      elects the replica that reclaims
+sweeper    removes expired entries, and counts live ones
+lease      elects the replica that does one of these
 """

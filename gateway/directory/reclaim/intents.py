@@ -4,8 +4,7 @@ An intent is in one of three states:
 
 - The table is still in its app's document: the deletion has not swapped yet, or crashed before it did. After
   an hour it counts as crashed, and the intent is dropped.
-- The table is gone: it is purged immediately, which gives back nearly all of its space. If a part of the
-  store is down, this state ends after a minute without that part.
+- The table is gone: it is purged immediately, which gives back nearly all of its space.
 - The table has been gone for longer than any binding is cached and any call takes: it is purged again, and
   the intent is dropped. Until then a replica that cannot read the directory may serve the table from its
   cache, and a put that it began in time may reach the store after the first purge.
@@ -21,22 +20,23 @@ the next, and only one replica succeeds. Parts therefore never overlap, their su
 has passed, and neither wrong wall clocks nor restarts shorten the wait (D133).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from backends.clock import Clock
 from backends.errors import BackendError
-from backends.interface import NamedRecord, Record, RecordStore
+from backends.interface import Keyspace, NamedRecord, Record, RecordStore
 from backends.paging import all_records
+from backends.tables import Table
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords, find_holders, table_ids_in
+from gateway.directory.grants import home_of
 from gateway.directory.records import RECLAIMS, AppRecord, ReclaimRecord, app_name, encode
 from gateway.directory.retention import CacheRetention
 
 _ABANDONED_AFTER_MS = 3_600_000
 _SLOWEST_CALL_MS = 30_000
-_STALLED_FOR_MS = 60_000
 _PARTS_OF_THE_WAIT = 4
 
 
@@ -45,6 +45,13 @@ class _Seen(Struct, frozen=True):
 
     version: str
     since_ms: int
+
+
+class Pending(Struct, frozen=True):
+    """A table whose purge is due, and the version of its intent."""
+
+    table: Table
+    version: str
 
 
 class Intents:
@@ -73,44 +80,28 @@ class Intents:
         """Returns whether there is any intent. Raises BackendError."""
         return bool(await self._records.page(RECLAIMS, after="", limit=1))
 
-    async def due(self, limit: int, stalled: Collection[str] = ()) -> dict[str, str]:
-        """Returns names and versions of the first `limit` intents whose tables are to be purged now.
+    async def due(self, limit: int, waiting: Collection[str] = ()) -> dict[str, Pending]:
+        """Returns the first `limit` intents whose tables are to be purged now, except those `waiting`.
 
-        Stalled intents come last, and only together with others. Other intents advance to their next state if
-        it is time. Raises BackendError.
+        Other intents advance to their next state if it is time. Raises BackendError.
         """
         self.failures = []
         intents = [intent async for intent in all_records(self._records, RECLAIMS)]
         wait_ms = _SLOWEST_CALL_MS + await self._retention.max_ms() if intents else 0
         self._observe(intents)
-        due: dict[str, str] = {}
-        for name, record in sorted(intents, key=lambda intent: intent[0] in stalled):
-            if len(due) == limit or (name in stalled and not due):
+        due: dict[str, Pending] = {}
+        for name, record in intents:
+            if len(due) == limit:
                 break
+            if name in waiting:
+                continue
             try:
-                if await self._is_due(name, record, wait_ms):
-                    due[name] = record.version
+                intent = self._read(name, record)
+                if intent is not None and await self._is_due(name, record, intent, wait_ms):
+                    due[name] = Pending(_table_of(name, intent), record.version)
             except BackendError as error:
                 self.failures.append(error)
         return due
-
-    async def are_due(self, intents: Mapping[str, str]) -> bool:
-        """Returns whether all intents still have these versions and their tables are gone.
-
-        They are checked although the lease names them, because the record of the lease may be damaged.
-        Raises BackendError.
-        """
-        for name, version in intents.items():
-            record = await self._records.read(name)
-            intent = None if record is None else self._read(name, record)
-            if record is None or intent is None or record.version != version:
-                return False
-            try:
-                if await self._is_alive(name, intent):
-                    return False
-            except CorruptRecord:
-                return False  # this one waits, the others join a new run
-        return True
 
     async def note_purged(self, name: str, version: str) -> None:
         """Notes the end of a purge that began at this version of the intent. Raises BackendError."""
@@ -118,22 +109,6 @@ class Intents:
         intent = None if record is None else self._read(name, record)
         if record is not None and intent is not None and record.version == version:
             await self._swap(name, record, None if intent.is_purged else replace(intent, is_purged=True))
-
-    async def note_stalled(self, name: str) -> None:
-        """Counts a first purge that has been stalled for a minute as done. Raises BackendError.
-
-        A part of the store that is down then holds up neither the wait nor the second purge, which gives back
-        late writes in the other parts. Only the second purge decides: the intent stays until it is complete.
-        """
-        seen = self._seen.get(name)
-        if seen is None or self._now_ms() - seen.since_ms < _STALLED_FOR_MS:
-            return
-        record = await self._records.read(name)
-        if record is None or record.version != seen.version:
-            return
-        intent = self._read(name, record)
-        if intent is not None and not intent.is_purged:
-            await self._swap(name, record, replace(intent, is_purged=True))
 
     def _observe(self, intents: Sequence[NamedRecord]) -> None:
         """Keeps the time since which each version has been seen."""
@@ -144,10 +119,7 @@ class Intents:
             is_known = seen is not None and seen.version == record.version
             self._seen[name] = seen if seen and is_known else _Seen(record.version, now_ms)
 
-    async def _is_due(self, name: str, record: Record, wait_ms: int) -> bool:
-        intent = self._read(name, record)
-        if intent is None:
-            return False
+    async def _is_due(self, name: str, record: Record, intent: ReclaimRecord, wait_ms: int) -> bool:
         seen_ms = self._now_ms() - self._seen[name].since_ms
         waited_ms = intent.waited_ms + seen_ms
         if intent.is_purged and waited_ms < wait_ms:
@@ -186,3 +158,13 @@ def _is_managed(name: str) -> bool:
     table_id = name.removeprefix(RECLAIMS)
     ids = table_ids_in(Record(table_id.encode(errors="surrogateescape"), ""))
     return name.startswith(RECLAIMS) and ids == {table_id}
+
+
+def _table_of(name: str, intent: ReclaimRecord) -> Table:
+    """Returns the table in the store.
+
+    The home of a table is unknown if version 0.2.0 found its intent corrupt. Such a table has never had a
+    home in the store: its entries are found by keyspace alone.
+    """
+    home = "" if intent.environment is None else home_of(intent.environment)
+    return Table(home, Keyspace(name.removeprefix(RECLAIMS)))

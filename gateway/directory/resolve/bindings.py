@@ -35,6 +35,7 @@ class CachedBindings:
         retention: CacheRetention,
         clock: Clock,
         default_limit: int,
+        default_max_bytes: int | None,
     ) -> None:
         self._declared = declared
         self._clock = clock
@@ -48,6 +49,7 @@ class CachedBindings:
             retention=retention,
             clock=clock,
             default_limit=default_limit,
+            default_max_bytes=default_max_bytes,
         )
         self._lookups = SingleFlight(lookup.run)
         self._limiter = UnknownTokenLimiter(clock.monotonic_ms)

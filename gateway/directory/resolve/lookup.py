@@ -10,7 +10,8 @@ from backends.clock import Clock
 from backends.errors import BackendError
 from backends.interface import RecordStore
 from gateway.directory.corrupt import CorruptRecord, CorruptRecords
-from gateway.directory.records import AppRecord, TokenRecord, app_name, binding_of, token_name
+from gateway.directory.grants import binding_of
+from gateway.directory.records import AppRecord, TokenRecord, app_name, token_name
 from gateway.directory.resolve.cache import BindingCache, CachedBinding
 from gateway.directory.resolve.freshness import Freshness
 from gateway.directory.resolve.single_flight import IsCurrent
@@ -33,6 +34,7 @@ class BindingLookup:
         retention: CacheRetention,
         clock: Clock,
         default_limit: int,
+        default_max_bytes: int | None,
     ) -> None:
         self._records = records
         self._corrupt = corrupt
@@ -41,6 +43,7 @@ class BindingLookup:
         self._retention = retention
         self._now_ms = clock.monotonic_ms
         self._default_limit = default_limit
+        self._default_max_bytes = default_max_bytes
 
     async def run(self, digest: bytes, is_current: IsCurrent) -> Binding | None:
         """Reads a binding, and caches it unless a change has overtaken the lookup.
@@ -82,7 +85,7 @@ class BindingLookup:
         if cached is not None and cached.version == record.version:
             return record.version, cached.binding
         app = self._corrupt.decode(name, record, AppRecord)
-        return record.version, binding_of(app, sha256, self._default_limit)
+        return record.version, binding_of(app, sha256, self._default_limit, self._default_max_bytes)
 
     async def _environment_of(self, sha256: str) -> Environment | None:
         name = token_name(sha256)

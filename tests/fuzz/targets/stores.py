@@ -32,7 +32,8 @@ from backends.tables import (
     TableStore,
     TouchEntry,
 )
-from gateway.directory.records import AppRecord, binding_of, decode
+from gateway.directory.grants import binding_of
+from gateway.directory.records import AppRecord, decode
 from tests.fuzz.targets.coroutines import result_of
 from tests.support.clock import FakeClock
 
@@ -155,7 +156,7 @@ def check_records(records: RecordStore) -> None:
     with suppress(BackendError):
         record = result_of(records.read("app/o/a/e"))
         if record is not None:
-            binding_of(decode("app/o/a/e", record, AppRecord), "0" * 64, 600)
+            binding_of(decode("app/o/a/e", record, AppRecord), "0" * 64, 600, None)
 
 
 def check_page(records: RecordStore) -> None:

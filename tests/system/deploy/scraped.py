@@ -30,7 +30,12 @@ LIMITED = [
     {"name": "sessions", "token": TABLE_TOKEN},
     {"name": "carts", "token": OTHER_TABLE_TOKEN, "minute_limit": 2},
 ]
-APPS = [{"org": "acme", "app": "shop", "type": "api", "tables": LIMITED}]
+FULL_TOKEN = "a-token-of-an-app-without-room"
+FULL = {"name": "t", "token": FULL_TOKEN}
+APPS = [
+    {"org": "acme", "app": "shop", "type": "api", "tables": LIMITED},
+    {"org": "acme", "app": "full", "type": "api", "max_bytes": 1, "tables": [FULL]},
+]
 NO_LIMIT, NO_ROOM = "0", "1"
 METERING = {"first_sample_seconds": 3}  # scrapes are a second apart
 
@@ -93,6 +98,7 @@ class Scene:
             await gateway.get("missing")
             await gateway.delete("k")
             await gateway.put("", "value")
+            await gateway.put("k", "too long", token=FULL_TOKEN)
             await gateway.get("k", token="kvs_unknown")
             await gateway.get("k", signer=None)
             await gateway.send_raw(b"no HTTP\r\n\r\n")

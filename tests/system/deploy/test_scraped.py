@@ -9,6 +9,7 @@ import time
 import pytest
 import yaml
 
+from gateway.observability.catalogue import STORAGE_BYTES, STORAGE_ENTRIES, STORAGE_LIMIT
 from tests.support.load import client_of
 from tests.support.servers import wait_for
 from tests.system.deploy.installations import DEPLOY
@@ -19,9 +20,15 @@ from tests.system.deploy.scraped import scene_in, without_data
 
 PATIENCE_SECONDS = 40.0
 PROMETHEUS_OWN = {"ALERTS": {"alertname", "alertstate", "severity"}}
+OF_SWEEPS = {
+    each.name: {*each.labels, "namespace"} for each in (STORAGE_ENTRIES, STORAGE_BYTES, STORAGE_LIMIT)
+}
+"""The first sweep begins minutes after the start."""
 WITHOUT_DATA = {
     # its baseline begins ten minutes ago
     ("operators", "Authentication refusals"): "offset 10m",
+    ("tenants", "Used, by app environment"): "kvs_storage_bytes",
+    ("tenants", "Bytes, entries and refusals, by app environment"): "max by",
 }
 
 
@@ -46,7 +53,7 @@ def still_without_data(scene):
 @pytest.fixture(scope="module")
 def known(scene, still_without_data):
     """Labels by metric, after all series have been scraped."""
-    return PROMETHEUS_OWN | scene.prometheus.labels_by_metric()
+    return PROMETHEUS_OWN | OF_SWEEPS | scene.prometheus.labels_by_metric()
 
 
 def is_expected_to_be_empty(query) -> bool:
