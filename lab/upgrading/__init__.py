@@ -1,0 +1,1 @@
+"""Upgrades of tables of version 0.2 under load."""
