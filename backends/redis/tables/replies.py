@@ -1,9 +1,6 @@
 """Replies of a step."""
 
 from collections.abc import Sequence
-from functools import lru_cache
-from struct import Struct as Layout
-from struct import error as WrongLength  # noqa: N812 - named for its cause
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +15,7 @@ from backends.tables import (
     Budget,
     EntryOperation,
     EntryResult,
+    GetEntry,
     NoEntry,
     NoRoom,
     NotInteger,
@@ -32,10 +30,14 @@ from backends.tables import (
     Written,
 )
 
-_REFUSED = Layout(">BBQQ")
-_DONE = 1
 _NOT_UPGRADED = b"\2"
-_PLAIN: dict[bytes, EntryResult] = {b"N": NoEntry(), b"R": Removed(), b"F": NoRoom(), b"I": NotInteger()}
+_NO_ENTRY, _NO_ROOM = NoEntry(), b"F"
+_PLAIN: dict[bytes, EntryResult] = {
+    b"N": _NO_ENTRY,
+    b"R": Removed(),
+    _NO_ROOM: NoRoom(),
+    b"I": NotInteger(),
+}
 
 
 class NotUpgraded(Exception):
@@ -57,44 +59,35 @@ def outcome_of(
     reply: Reply, budgets: Sequence[Budget], operations: Sequence[EntryOperation]
 ) -> Refused | Outcome:
     """Decodes the reply of a step. Raises StoreFull at `maxmemory`, CorruptEntry for foreign data."""
-    try:
-        match reply:
-            case bytes() if reply[0] != _DONE:
-                return _refusal_in(reply, budgets)
-            case bytes():
-                size = _head_of(len(budgets)).size
-                return Outcome(_charges_in(reply[:size]), [_result_of(operations[0], reply[size:])], [])
-            case [bytes(head), [*found], [*due]]:
-                return Outcome(_charges_in(head), _results_in(found, operations), due)
-    except (WrongLength, IndexError):
-        pass
-    raise BackendUnavailable(NOT_REDIS)
-
-
-def _refusal_in(head: bytes, budgets: Sequence[Budget]) -> Refused:
-    if head == _NOT_UPGRADED:
+    match reply:
+        case [int(closes_in_ms), int(remaining), bytes(result)]:  # the usual case
+            charges = (Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=remaining),)
+            return _single(charges, operations[0], result)
+        case [int(number), int(closes_in_ms), int(remaining)] if 0 < number <= len(budgets):
+            charge = Charge(admitted=False, closes_in_ms=closes_in_ms, remaining=remaining)
+            return Refused(budgets[number - 1], charge)
+        case [*numbers, bytes(result)]:
+            return _single(_charges_in(numbers, budgets), operations[0], result)
+        case [*numbers, [*found], [*due]]:
+            return Outcome(_charges_in(numbers, budgets), _results_in(found, operations), due)
+    if reply == _NOT_UPGRADED:
         raise NotUpgraded
-    _, number, closes_in_ms, remaining = _REFUSED.unpack(head)
-    return Refused(
-        budgets[number - 1], Charge(admitted=False, closes_in_ms=closes_in_ms, remaining=remaining)
-    )
-
-
-def _charges_in(head: bytes) -> tuple[Charge, ...]:
-    match _head_of(len(head) // 16).unpack(head):
-        case (1, _, closes_in_ms, remaining):  # the usual case
-            return (Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=remaining),)
-        case (1, _, *numbers):
-            pairs = zip(numbers[::2], numbers[1::2], strict=True)
-            return tuple(
-                Charge(admitted=True, closes_in_ms=closes, remaining=remaining) for closes, remaining in pairs
-            )
     raise BackendUnavailable(NOT_REDIS)
 
 
-@lru_cache(100)
-def _head_of(budgets: int) -> Layout:
-    return Layout(">BB" + "QQ" * budgets)
+def _single(charges: tuple[Charge, ...], operation: EntryOperation, result: bytes) -> Outcome:
+    """Decodes the result of a step of one get or put, which does not look for expired entries."""
+    results = [] if result == _NO_ROOM else [_result_of(operation, result)]
+    return Outcome(charges, results, [])
+
+
+def _charges_in(numbers: Sequence[Any], budgets: Sequence[Budget]) -> tuple[Charge, ...]:
+    if len(numbers) != 2 * len(budgets) or not all(isinstance(each, int) for each in numbers):
+        raise BackendUnavailable(NOT_REDIS)
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    return tuple(
+        Charge(admitted=True, closes_in_ms=closes, remaining=remaining) for closes, remaining in pairs
+    )
 
 
 def _results_in(found: Sequence[Any], operations: Sequence[EntryOperation]) -> list[EntryResult]:
@@ -111,18 +104,17 @@ def _results_in(found: Sequence[Any], operations: Sequence[EntryOperation]) -> l
 
 def _result_of(operation: EntryOperation, result: Any) -> EntryResult:
     match result:
+        case bytes() if isinstance(operation, GetEntry):
+            return entry_in(result) if result else _NO_ENTRY
+        case b"W" if isinstance(operation, PutEntry):
+            return Written(operation.entry.revision)
         case bytes():
-            letter, rest = result[:1], result[1:]
-            if letter == b"E":
-                return entry_in(rest)
-            if letter == b"W" and isinstance(operation, PutEntry):
-                return Written(operation.entry.revision)
-            return _PLAIN.get(letter) or _rare_result_of(operation, letter, rest)
-        case [bytes(head), *pairs]:
+            return _PLAIN.get(result) or _rare_result_of(operation, result[:1], result[1:])
+        case [bytes(after), *pairs]:
             entries = tuple(
                 (key.decode(), entry_in(stored)) for key, stored in zip(pairs[::2], pairs[1::2], strict=True)
             )
-            return Page(entries, head[1:].decode() or None)
+            return Page(entries, after.decode() or None)
     raise BackendUnavailable(NOT_REDIS)
 
 
@@ -136,5 +128,5 @@ def _rare_result_of(operation: EntryOperation, letter: bytes, rest: bytes) -> En
             entry = entry_in(rest)
             return Sum(int(entry.value), entry.expires_at_ms, entry.revision)
         case b"O":
-            raise StoreFull("has reached maxmemory")
+            raise StoreFull("has reached maxmemory (OOM)")
     raise BackendUnavailable(NOT_REDIS)

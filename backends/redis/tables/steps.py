@@ -9,33 +9,32 @@ from backends.redis.tables.homes import Home
 from backends.redis.tables.marks import may_be_old
 from backends.redis.tables.replies import Outcome, outcome_of
 from backends.redis.tables.scripts import MARKED_SCRIPTS, SCRIPTS
-from backends.redis.topology.interface import ScriptKeys, Topology, prepare_keys
+from backends.redis.topology.interface import Topology, prepare_keys
 from backends.redis.wire.replies import NOT_REDIS
-from backends.tables import Budget, Charges, EntryOperation, Refused, Table
+from backends.tables import Budget, Charges, EntryOperation, GetEntry, PutEntry, Refused, Table
 
 LOOK_EVERY_MS = 1000
-"""Pause between two steps of a replica that look for expired entries in the tables of a home.
-
-A look costs Redis as much as a tenth of a step.
-"""
+"""Pause between two steps of a replica that look for expired entries in the tables of a home."""
 
 _MOST_CACHED = 10_000
 _PLAIN, _LOOK, _FINAL = b"0", b"1", b"2"
 
 
 class _Address:
-    """A table and its budgets as a step names them: encoded once."""
+    """A table and its budgets as steps name them: encoded once."""
 
-    __slots__ = ("home", "keys", "scripts")
+    __slots__ = ("for_get", "home", "scripts", "whole")
 
     def __init__(self, home: Home, table: Table, budgets: tuple[Budget, ...], window_ms: int) -> None:
+        windows = [home.window_of(each.bucket) for each in budgets]
+        keys = home.keys_of(table.keyspace)
+        limits = [b"%d" % window_ms, *(b"%d" % each.limit for each in budgets)]
         max_bytes = -1 if table.max_bytes is None else table.max_bytes
-        keys = [*(home.window_of(each.bucket) for each in budgets), *home.keys_of(table.keyspace)]
-        limits = [b"%d" % each.limit for each in budgets]
-        constant = [b"%d" % max_bytes, table.keyspace.encode(), b"%d" % window_ms, *limits]
         self.home = home
         self.scripts = MARKED_SCRIPTS if may_be_old(table.keyspace) else SCRIPTS
-        self.keys: ScriptKeys = prepare_keys(keys, constant)
+        self.whole = prepare_keys([*windows, *keys], [*limits, b"%d" % max_bytes, table.keyspace.encode()])
+        needs_all = self.scripts.get_needs_all_keys
+        self.for_get = self.whole if needs_all else prepare_keys([*windows, keys[0]], limits)
 
 
 class Steps:
@@ -52,13 +51,25 @@ class Steps:
     async def charge_and_run(
         self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
     ) -> Refused | Outcome:
-        """Charges, and executes the operations if all budgets admit the charge."""
-        address = self._address(table, charges.budgets, charges.window_ms)
-        mode = _LOOK if address.home.begins_look(now_ms, LOOK_EVERY_MS) else _PLAIN
-        reply = await address.scripts.of(operations).call(
-            self._topology, address.keys, _arguments(charges.amount, now_ms, mode, operations)
-        )
-        return outcome_of(reply, charges.budgets, operations)
+        """Charges, and executes the operations if all budgets admit the charge.
+
+        The usual step, a get or a put, has a script of its own, unless this one looks for expired entries.
+        """
+        budgets = charges.budgets
+        address = self._address(table, budgets, charges.window_ms)
+        script, keys, mode = address.scripts.any, address.whole, [_PLAIN]
+        if address.home.begins_look(now_ms, LOOK_EVERY_MS):
+            mode = [_LOOK]
+        elif len(operations) == 1:
+            kind = type(operations[0])
+            if kind is GetEntry:
+                script, keys, mode = address.scripts.get, address.for_get, []
+            elif kind is PutEntry:
+                script, mode = address.scripts.put, []
+        arguments = [b"%d" % charges.amount, b"%d" % now_ms, *mode]
+        for operation in operations:
+            arguments += arguments_of(operation) if mode else arguments_of(operation)[2:]
+        return outcome_of(await script.call(self._topology, keys, arguments), budgets, operations)
 
     async def run(
         self,
@@ -69,26 +80,18 @@ class Steps:
         is_final: bool = False,
         is_settled: bool = False,
     ) -> Outcome:
-        """Executes the operations; nobody is charged. `is_final`: expired entries count, and stop nothing.
+        """Executes the operations; nobody is charged. `is_final`: the storage limit is judged as it is.
 
         `is_settled`: the key is in layout 2, whether or not all others are.
         """
         address = self._address(table, (), 1)
         mode = _LOOK if address.home.begins_look(now_ms, LOOK_EVERY_MS) else _PLAIN
-        if is_final:
-            mode = _FINAL
+        arguments = [b"1", b"%d" % now_ms, _FINAL if is_final else mode]
+        for operation in operations:
+            arguments += arguments_of(operation)
         scripts = SCRIPTS if is_settled else address.scripts
-        reply = await scripts.of(operations).call(
-            self._topology, address.keys, _arguments(1, now_ms, mode, operations)
-        )
+        reply = await scripts.any.call(self._topology, address.whole, arguments)
         outcome = outcome_of(reply, (), operations)
         if isinstance(outcome, Refused):
             raise BackendUnavailable(NOT_REDIS)
         return outcome
-
-
-def _arguments(amount: int, now_ms: int, mode: bytes, operations: Sequence[EntryOperation]) -> list[bytes]:
-    arguments = [b"%d" % amount, b"%d" % now_ms, mode]
-    for operation in operations:
-        arguments += arguments_of(operation)
-    return arguments

@@ -34,9 +34,12 @@ _OPEN = object()
 """Returned instead of a value while an array or a string is incomplete."""
 
 _INTEGER_LINE = rb":([0-9]{1,18})\r\n"
-usual_reply = re.compile(rb"\*3\r\n" + _INTEGER_LINE * 3 + rb"|\+OK\r\n|\$([0-9]{1,7})\r\n").match
-"""Matches the replies of the request path in one step instead of one per line: the reply to a charge, the
-reply to a write, the head of a string."""
+usual_reply = re.compile(
+    rb"(?:\*3\r\n" + _INTEGER_LINE * 2 + rb")?(?:" + _INTEGER_LINE + rb"|\$([0-9]{1,7})\r\n)|\+OK\r\n"
+).match
+"""Matches the replies of the request path in one step instead of one per line: the reply to a charge (three
+integers), to a step (two integers and the head of a string), to a write (an integer or OK), the head of a
+string."""
 
 
 class NotResp(Exception):
@@ -72,14 +75,10 @@ class ReplyReader:
         while at < len(data):
             # Inside an array every element goes through `_next`, which counts it against the bounds.
             if not self._arrays and (found := usual_reply(data, at)) is not None:
-                if not found[4]:
-                    at = found.end()
-                    yield [int(found[1]), int(found[2]), int(found[3])] if found[1] else b"OK"
-                    continue
-                start, end = found.end(), found.end() + int(found[4])
-                if data[end : end + 2] == _END:
-                    at = end + 2
-                    yield data[start:end]
+                value, end = _usual(found, data)
+                if end:
+                    at = end
+                    yield value
                     continue
             value, end = self._next(data, at)
             if not end:
@@ -146,6 +145,21 @@ class ReplyReader:
             self._arrays.pop()
             value = array
         return value
+
+
+def _usual(found: re.Match[bytes], data: bytes) -> tuple[Reply, int]:
+    """Returns the reply that begins with what was found, and its end; the end is 0 if it is incomplete."""
+    first, second, third, length = found.groups()
+    start = end = found.end()
+    if length is None:
+        if first is None:
+            return b"OK" if third is None else int(third), end
+        return [int(first), int(second), int(third)], end
+    end += int(length)
+    if data[end : end + 2] != _END:
+        return None, 0
+    text = data[start:end]
+    return text if first is None else [int(first), int(second), text], end + 2
 
 
 def _simple(kind: int, line: bytes) -> Reply:

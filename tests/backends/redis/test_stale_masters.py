@@ -24,7 +24,7 @@ DEADLINES_OF_PRODUCTION = True
 NOTICED_SECONDS = 2
 KEYSPACE, KEY, ENTRY = Keyspace("t2_a"), "k", Entry(b"1", None)
 ROLE = b"role:master\r\n"
-STORED = b"$3\r\n\x01\x01W\r\n"
+STORED = b"*2\r\n*1\r\n$1\r\nW\r\n*0\r\n"
 """The reply to a put."""
 
 

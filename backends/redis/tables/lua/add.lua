@@ -9,15 +9,16 @@ local function integer_of(text)
     return math.abs(integer) <= 9007199254740991 and integer or nil
 end
 
-function operations.A(key, by, front)
-    local live, stored = look(key)
-    local before = live and integer_of(string.sub(live, 32)) or (not live and 0)
+local function add(key, by, front)
+    local stored = call('HGET', entries, key)
+    local before = 0
+    if is_live(stored) then
+        before = integer_of(string.sub(stored, 32))
+        front = string.sub(front, 1, 1) .. string.sub(stored, 2, 9) .. string.sub(front, 10)
+    end
     local after = before and before + tonumber(by)
     if not after or math.abs(after) > 9007199254740991 then
         return 'I'
-    end
-    if live then
-        front = string.sub(front, 1, 1) .. string.sub(live, 2, 9) .. string.sub(front, 10)
     end
     local new = front .. string.format('%.0f', after + 0)
     return write(key, stored, new) or 'S' .. new

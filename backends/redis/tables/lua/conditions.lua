@@ -1,15 +1,14 @@
--- A condition is empty for none, `*` or `-` for an entry or none, `=` and a revision.
-local function holds(condition, live)
+-- Returns nil if a condition holds, else the result. A condition is empty for none, `*` or `-` for an entry
+-- or none, `=` and a revision.
+local function unmet(condition, stored)
     if condition == '' then
-        return true
-    elseif condition == '*' then
-        return live ~= nil
-    elseif condition == '-' then
-        return live == nil
+        return nil
     end
-    return live ~= nil and string.sub(live, 10, 31) == string.sub(condition, 2)
-end
-
-local function unmet(live)
-    return 'U' .. (live and string.sub(live, 10, 31) or '')
+    local revision = is_live(stored) and string.sub(stored, 10, 31)
+    if condition == '*' and revision or condition == '-' and not revision then
+        return nil
+    elseif revision and '=' .. revision == condition then
+        return nil
+    end
+    return 'U' .. (revision or '')
 end

@@ -1,4 +1,4 @@
-function operations.G(key)
-    local live = look(key)
-    return live and 'E' .. live or 'N'
+local function get(key)
+    local stored = call('HGET', entries, key)
+    return is_live(stored) and stored or ''
 end

@@ -3,15 +3,7 @@ local function expiry_of(stored)
     return #stored >= 31 and struct.unpack('>I8', stored, 2) or 0
 end
 
--- Returns the stored entry if it is live, and the stored entry in any case.
-local function look(key)
-    local stored = call('HGET', entries, key)
-    if not stored then
-        return nil, nil
-    end
-    local expires_at_ms = expiry_of(stored)
-    if expires_at_ms > 0 and expires_at_ms <= now_ms then
-        return nil, stored
-    end
-    return stored, stored
+local function is_live(stored)
+    local expires_at_ms = stored and expiry_of(stored)
+    return stored and (expires_at_ms == 0 or expires_at_ms > now_ms)
 end

@@ -1,7 +1,4 @@
-function operations.P(key, condition, new)
-    local live, stored = look(key)
-    if not holds(condition, live) then
-        return unmet(live)
-    end
-    return write(key, stored, new) or 'W'
+local function put(key, condition, new)
+    local stored = call('HGET', entries, key)
+    return unmet(condition, stored) or write(key, stored, new) or 'W'
 end

@@ -5,4 +5,4 @@
 --       or 'new' if that is no longer known.
 local call = redis.call
 local settled, entries, index, expiries, due, sizes = unpack(KEYS)
-local table_id, now_ms, is_full = ARGV[2], tonumber(ARGV[3]), false
+local max_bytes, table_id, now_ms, is_full = ARGV[1], ARGV[2], tonumber(ARGV[3]), false

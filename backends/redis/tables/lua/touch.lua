@@ -1,10 +1,8 @@
-function operations.T(key, condition, front)
-    local live, stored = look(key)
-    if not holds(condition, live) then
-        return unmet(live)
+local function touch(key, condition, front)
+    local stored = call('HGET', entries, key)
+    local reason = unmet(condition, stored)
+    if reason or not is_live(stored) then
+        return reason or 'N'
     end
-    if not live then
-        return 'N'
-    end
-    return write(key, stored, front .. string.sub(live, 32)) or 'W'
+    return write(key, stored, front .. string.sub(stored, 32)) or 'W'
 end

@@ -1,22 +1,29 @@
--- Replaces an entry; returns nil, or the letter of the reason why not.
+-- Adds to the bytes of the table and of its home; returns false, and adds nothing, if the storage limit does
+-- not admit it.
+local function grow(bytes)
+    local both = call('HMGET', sizes, '', table_id)
+    local of_home, limit = (both[1] or 0) + bytes, tonumber(max_bytes)
+    if bytes > 0 and limit >= 0 and of_home > limit then
+        return false
+    end
+    call('HSET', sizes, '', of_home, table_id, (both[2] or 0) + bytes)
+    return true
+end
+
+-- Replaces an entry; returns nil, or the reason why not.
 local function write(key, stored, new)
     if is_full then
         return 'O'
     end
     local grows_by = #new - (stored and #stored or 31 - #key)
-    if grows_by ~= 0 then
-        local max_bytes, of_home, of_table = tonumber(ARGV[1]), sizes_now()
-        if grows_by > 0 and max_bytes >= 0 and of_home + grows_by > max_bytes then
-            return 'F'
-        end
-        grow(grows_by, of_home, of_table)
+    if grows_by ~= 0 and not grow(grows_by) then
+        return 'F'
     end
     call('HSET', entries, key, new)
     if not stored then
         call('ZADD', index, 0, key)
     end
-    local before = stored and expiry_of(stored) or 0
-    local after = expiry_of(new)
+    local before, after = stored and expiry_of(stored) or 0, expiry_of(new)
     if after > 0 and after ~= before then
         call('ZADD', expiries, after, key)
         if before == 0 or after < before then
