@@ -14,6 +14,7 @@ from backends.redis.wire.url import Address
 
 NOT_REDIS = "does not speak the Redis protocol"
 
+_NO_COUNTER = "holds something other than a counter under this key"
 _OF_A_CLUSTER = "is part of a cluster: use a redis+cluster:// URL"
 
 
@@ -25,6 +26,12 @@ class MissingScript(BackendError):
 
 class NotReady(BackendUnavailable):
     """The server executes no call for now; nothing was done."""
+
+    did_nothing = True
+
+
+class NoCounter(CorruptEntry):
+    """The key of a window holds something else; no operation was begun."""
 
     did_nothing = True
 
@@ -75,6 +82,7 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
     "MISCONF": (PartlyRefused, "cannot save its data and refuses writes"),
     "MOVED": (BackendMisconfigured, _OF_A_CLUSTER),
     "NOAUTH": (BackendMisconfigured, "requires a password"),
+    "NOCOUNTER": (NoCounter, _NO_COUNTER),
     "NOPERM": (BackendMisconfigured, "denies this command to the user"),
     "NOREPLICAS": (PartlyRefused, "has too few replicas to accept writes"),
     "NOSCRIPT": (MissingScript, "does not have the script"),
@@ -87,7 +95,6 @@ _BY_WORD: dict[str, tuple[type[BackendError], str]] = {
 }
 _NO_SENTINEL = "does not run Redis Sentinel: use a redis:// URL for it"
 _NO_ADDRESS = "redirects to an invalid address"
-_NO_COUNTER = "holds something other than a counter under this key"
 _BY_TEXT_OF_ERR: dict[str, tuple[type[BackendError], str]] = {
     "AUTH ": (BackendMisconfigured, "has no password set, but was sent one"),
     "DB index is out of range": (BackendMisconfigured, "has no database with this number"),

@@ -20,6 +20,9 @@ for number = 1, windows do
     local window, limit = KEYS[number], tonumber(ARGV[1 + number])
     local charges = redis.pcall('INCRBY', window, amount)
     if type(charges) == 'table' then
+        if string.find(charges.err, 'WRONGTYPE', 1, true) or string.find(charges.err, 'ERR ', 1, true) then
+            return redis.error_reply('NOCOUNTER')
+        end
         is_full = string.find(charges.err, 'OOM', 1, true) ~= nil
         if is_full then
             call('GETEX', window)
