@@ -118,10 +118,11 @@ async def test_a_step_of_a_new_or_upgraded_table_is_one_call(store, server):
     await upgrade(store.tables)
     for table in (NEW, OLD):
         tables, topology = interrupted(store, -1, nothing)
+        charges = Charges((Budget(HOME, 100),), 60_000)
         for _ in "12":  # sends both scripts: the first step looks for expired entries
-            await tables.step(CHARGES, table, [put_of("k")], wall_ms())
+            await tables.step(charges, table, [put_of("k")], wall_ms())
         topology.calls = 0
-        assert isinstance(await tables.step(CHARGES, table, [put_of("k")], wall_ms()), Done)
+        assert isinstance(await tables.step(charges, table, [put_of("k")], wall_ms()), Done)
         assert topology.calls == 1
 
 

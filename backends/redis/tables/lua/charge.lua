@@ -21,7 +21,7 @@ for number = 1, windows do
     local charges = redis.pcall('INCRBY', window, amount)
     if type(charges) == 'table' then
         if string.find(charges.err, 'WRONGTYPE', 1, true) or string.find(charges.err, 'ERR ', 1, true) then
-            return redis.error_reply('NOCOUNTER')
+            return redis.error_reply('NOCOUNTER no counter in place of a window')
         end
         is_full = string.find(charges.err, 'OOM', 1, true) ~= nil
         if is_full then
