@@ -39,7 +39,9 @@ NOT_STORED = ("Cache-Control", "no-store")
 _UNIX_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 
 _INVISIBLE = re.compile("[^ -~]")
-_LONGEST_TEXT = 256
+LONGEST_TEXT = 256
+"""Length of a detail or warning in a header field."""
+
 _USAGE = {
     403: UsageOutcome.ERROR,
     409: UsageOutcome.ERROR,
@@ -92,7 +94,7 @@ def _limit_fields(status: RateLimitStatus) -> list[tuple[str, str]]:
 
 def _visible(text: str) -> str:
     """Makes text fit into a header field: visible ASCII, at most 256 characters (D168)."""
-    return _INVISIBLE.sub("?", text[:_LONGEST_TEXT]).strip()
+    return _INVISIBLE.sub("?", text[:LONGEST_TEXT]).strip()
 
 
 def usage_of(refusal: Refusal) -> UsageOutcome:

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from gateway.dataplane.bodies.fields import ABSENT
 from gateway.dataplane.diagnostics import explain_fields, explain_json
+from gateway.domain.answers import LONGEST_TEXT
 from gateway.domain.errors import InvalidJson
 from gateway.domain.model import ResponseNotes
 
@@ -72,7 +73,7 @@ def _decode_again(spelled: "_Spelled", wanted: type[Fields], notes: ResponseNote
         raise InvalidJson(explain_json(spelled.without_surrogates())) from None
     known = wanted.__struct_encode_fields__
     unknown = [spelled.name_as_sent(name) for name in fields if name not in known]
-    if unknown:
+    if unknown and len(notes.warning or "") < LONGEST_TEXT:  # explaining names is slow
         warn(notes, place + explain_fields(unknown, known))
     return wanted(*(spelled.as_sent(fields[name]) if name in fields else ABSENT for name in known))
 

@@ -19,7 +19,10 @@ from gateway.domain.rules import PAGE_BYTES
 _VERSION = b"\x01"
 _CHECK_BYTES = 8
 _FRONT_BYTES = len(_VERSION) + _CHECK_BYTES
-_FRAME_BYTES = len('{"key":,"value":,"expiresAt":"9999-12-31T23:59:59.999Z"},')
+_EMPTY_PAGE_BYTES = 1024
+"""Bytes of a page without entries, with the longest cursor, or more."""
+
+_ENTRY_BYTES = len('{"key":,"value":,"expiresAt":"9999-12-31T23:59:59.999Z"},')
 
 
 def write_cursor(keyspace: Keyspace, prefix: str, after: str) -> str:
@@ -46,7 +49,7 @@ def listed(keyspace: Keyspace, prefix: str, page: Page, *, has_values: bool) -> 
 
     The store counts keys as they are. In JSON a key may be six times as long: then the page ends sooner.
     """
-    entries, after, size = page.entries, page.after, 0
+    entries, after, size = page.entries, page.after, _EMPTY_PAGE_BYTES
     for count, (key, entry) in enumerate(entries, 1):
         size += _size(key, entry)
         if size >= PAGE_BYTES and count < len(entries):
@@ -58,4 +61,4 @@ def listed(keyspace: Keyspace, prefix: str, page: Page, *, has_values: bool) -> 
 
 def _size(key: str, entry: StoredEntry) -> int:
     """Returns the most bytes that an entry takes in a page."""
-    return len(msgspec.json.encode(key)) + len(entry.value) + _FRAME_BYTES
+    return len(msgspec.json.encode(key)) + len(entry.value) + _ENTRY_BYTES
