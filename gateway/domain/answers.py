@@ -62,7 +62,7 @@ def refuse(refusal: Refusal) -> Answer:
     if isinstance(refusal, MethodNotAllowed):
         fields.append(("Allow", refusal.allowed))
     if isinstance(refusal, PreconditionFailed) and refusal.revision is not None:
-        fields.append(etag(refusal.revision))
+        fields += etag_fields(refusal.revision)
     fields.append(("x-kvs-error-detail", _visible(refusal.detail or refusal.message or "")))
     if isinstance(refusal, RateLimited) and refusal.rate_limit is not None:
         fields += _limit_fields(refusal.rate_limit)
@@ -104,12 +104,7 @@ def usage_of(refusal: Refusal) -> UsageOutcome:
 
 def etag_fields(revision: str) -> tuple[tuple[str, str], ...]:
     """Renders the field `ETag`. Entries in the layout of version 0.2 have no revision, and no field."""
-    return (etag(revision),) if revision else ()
-
-
-def etag(revision: str) -> tuple[str, str]:
-    """Renders the field `ETag` of a revision."""
-    return "ETag", f'"{revision}"'
+    return (("ETag", f'"{revision}"'),) if revision else ()
 
 
 def iso_instant(wall_ms: int | None) -> str | None:

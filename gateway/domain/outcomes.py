@@ -5,7 +5,7 @@ from typing import assert_never
 import msgspec
 
 from backends.tables import StoredEntry
-from gateway.domain.answers import Answer, etag, etag_fields, iso_instant
+from gateway.domain.answers import Answer, etag_fields, iso_instant
 from gateway.domain.model import (
     BatchDone,
     Counted,
@@ -20,6 +20,7 @@ from gateway.domain.model import (
     UsageOutcome,
 )
 
+_DONE = UsageOutcome.OK
 _OK = b'{"ok":true}'
 _DELETED = Answer(200, b'{"deleted":true}')
 _MISSING = Answer(200, b'{"found":false,"expiresAt":null}', UsageOutcome.NOT_FOUND)
@@ -29,19 +30,19 @@ def render(outcome: Outcome) -> Answer:
     """Renders an outcome, which is always a success."""
     match outcome:
         case Stored():  # first: each class that does not match costs a call
-            return Answer(200, _OK, fields=etag_fields(outcome.revision))
+            return Answer(200, _OK, _DONE, None, etag_fields(outcome.revision))  # keywords take longer
         case Found():
-            return Answer(200, _found(outcome), fields=etag_fields(outcome.revision))
+            return Answer(200, _found(outcome), _DONE, None, etag_fields(outcome.revision))
         case Deleted():
             return _DELETED
         case Missing():
             return _MISSING
         case Counted():
             body = b'{"value":%d,"expiresAt":%b}' % (outcome.value, _instant(outcome.expires_at_ms))
-            return Answer(200, body, fields=(etag(outcome.revision),))
+            return Answer(200, body, fields=etag_fields(outcome.revision))
         case Touched():
             body = b'{"found":true,"expiresAt":%b}' % _instant(outcome.expires_at_ms)
-            return Answer(200, body, fields=(etag(outcome.revision),))
+            return Answer(200, body, fields=etag_fields(outcome.revision))
         case Listed():
             return Answer(200, _page(outcome))
         case BatchDone():
@@ -51,6 +52,8 @@ def render(outcome: Outcome) -> Answer:
 
 
 def _found(entry: Found) -> bytes:
+    if entry.expires_at_ms is None:
+        return b'{"found":true,"value":%b,"expiresAt":null}' % entry.value
     return b'{"found":true,"value":%b,"expiresAt":%b}' % (entry.value, _instant(entry.expires_at_ms))
 
 
