@@ -178,10 +178,6 @@ class OldLayout(Struct, frozen=True, gc=False):
     """The table has a layout without this operation: an operator must upgrade it. Nothing was done."""
 
 
-class Moving(Struct, frozen=True, gc=False):
-    """The last entries of the table are being moved to another layout. Nothing was written."""
-
-
 class NotInteger(Struct, frozen=True, gc=False):
     """The value is not an integer in range, or the sum would not be."""
 
@@ -214,18 +210,7 @@ class Failed(Struct, frozen=True, gc=False):
 FAILED = Failed()
 
 EntryResult = (
-    StoredEntry
-    | NoEntry
-    | Written
-    | Removed
-    | Unmet
-    | NoRoom
-    | NotInteger
-    | Sum
-    | Page
-    | OldLayout
-    | Moving
-    | Failed
+    StoredEntry | NoEntry | Written | Removed | Unmet | NoRoom | NotInteger | Sum | Page | OldLayout | Failed
 )
 
 

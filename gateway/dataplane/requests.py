@@ -12,7 +12,6 @@ from backends.tables import (
     Failed,
     GetEntry,
     ListEntries,
-    Moving,
     NoEntry,
     NoRoom,
     NotInteger,
@@ -34,7 +33,6 @@ from gateway.domain.errors import (
     Refusal,
     StorageLimitReached,
     StorageUnavailable,
-    TableMoving,
     TableNeedsUpgrade,
     ValueNotInteger,
 )
@@ -117,7 +115,7 @@ def outcome_of(request: EntryOperation, result: EntryResult, keyspace: Keyspace)
             return _refusal(result)
 
 
-def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Moving | Failed) -> Refusal:
+def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Failed) -> Refusal:
     match result:
         case Unmet():
             return PreconditionFailed(result.revision)
@@ -127,8 +125,6 @@ def _refusal(result: Unmet | NoRoom | NotInteger | OldLayout | Moving | Failed) 
             return ValueNotInteger()
         case OldLayout():
             return TableNeedsUpgrade()
-        case Moving():
-            return TableMoving()
         case Failed():
             return StorageUnavailable()
         case _ as unreachable:

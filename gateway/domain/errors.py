@@ -190,10 +190,6 @@ class ReadOnly(
     Unavailable, code="read_only", retry_after_seconds=5,
     detail="writes are switched off for maintenance; reads go on",
 ): ...
-class TableMoving(
-    ReadOnly, retry_after_seconds=1,
-    detail="the table's last entries are being moved; repeat the write after a second",
-): ...
 class QuotaUnavailable(
     Unavailable, code="quota_unavailable", detail="the store of rate limits does not answer",
 ): ...
