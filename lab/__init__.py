@@ -7,7 +7,7 @@ faults        outages, clock jumps and floods against real processes, in one tab
 flaky         repeats a tier of tests under CPU load to find flaky ones
 fuzz          coverage-guided fuzzing of the targets in tests/fuzz
 hostile       crowds of hostile clients beside well-behaved ones
-reclaiming    latency of calls while a large store is purged
+reclaiming    deleted tables in a large store, and while a part of it is down
 simulation    replicas, clients and stores on a simulated network and clock
 store_faults  stores that are killed, stopped, slow, silent or throttled
 timing        whether the time of a refusal depends on a secret

@@ -168,7 +168,7 @@ class Directories:
             self.wrong(fault)
         kept = {*self.ledger.living_tables(), *self.corruption.lost_tables}
         kept.update(self.old_masters.tables(self.apps))
-        left = {each for each in self.store.inner.entries._tables if each.startswith("t2_")} - kept
+        left = {each for each in self.store.inner.tables._held.tables if each.startswith("t2_")} - kept
         if left:
             self.wrong(f"{len(left)} deleted tables were not given back")
 
