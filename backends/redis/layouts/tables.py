@@ -114,8 +114,8 @@ class LayeredTables:
     ) -> Step:
         try:
             return await self._new.step(charges, table, operations, now_ms)
-        except NotUpgraded:
-            if await self._marks.settle(table) is Mark.NEW:
+        except NotUpgraded as error:
+            if not error.is_marked and await self._marks.settle(table) is Mark.NEW:
                 if not may_begin():
                     raise NotBegun("the attempt ended before the step") from None
                 return await self._new.step(charges, table, operations, now_ms)
@@ -129,8 +129,8 @@ class LayeredTables:
     async def _execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         try:
             return await self._new.execute(table, operation, now_ms)
-        except NotUpgraded:
-            if await self._marks.settle(table) is Mark.NEW:
+        except NotUpgraded as error:
+            if not error.is_marked and await self._marks.settle(table) is Mark.NEW:
                 return await self._new.execute(table, operation, now_ms)
         return await self._old.execute(table, operation, now_ms)
 

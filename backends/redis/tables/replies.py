@@ -30,7 +30,7 @@ from backends.tables import (
     Written,
 )
 
-_NOT_UPGRADED = b"\2"
+_NOT_UPGRADED, _NOT_MARKED = b"\2", b"\3"
 _NO_ENTRY, _NO_ROOM = NoEntry(), b"F"
 _PLAIN: dict[bytes, EntryResult] = {
     b"N": _NO_ENTRY,
@@ -42,6 +42,10 @@ _PLAIN: dict[bytes, EntryResult] = {
 
 class NotUpgraded(Exception):
     """The entries of the table are not in layout 2; nothing was done. It does not leave the adapter."""
+
+    def __init__(self, *, is_marked: bool) -> None:
+        super().__init__()
+        self.is_marked = is_marked
 
 
 class Outcome(Struct, frozen=True, gc=False):
@@ -70,8 +74,8 @@ def outcome_of(
             return _single(_charges_in(numbers, budgets), operations[0], result)
         case [*numbers, [*found], [*due]]:
             return Outcome(_charges_in(numbers, budgets), _results_in(found, operations), due)
-    if reply == _NOT_UPGRADED:
-        raise NotUpgraded
+    if reply in (_NOT_UPGRADED, _NOT_MARKED):
+        raise NotUpgraded(is_marked=reply == _NOT_UPGRADED)
     raise BackendUnavailable(NOT_REDIS)
 
 
