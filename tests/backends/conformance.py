@@ -6,13 +6,13 @@ also sets `short_ms` and `slack_ms`.
 
 from tests.backends.conformance_base import BackendConformance
 from tests.backends.conformance_counters import WindowCounterConformance
-from tests.backends.conformance_entries import EntryStoreConformance
+from tests.backends.conformance_entries import EntryConformance
 from tests.backends.conformance_feed import FeedConformance, SharedFeedConformance
 from tests.backends.conformance_records import RecordStoreConformance
 from tests.backends.conformance_tables import TableConformance
 
 __all__ = [
-    "EntryStoreConformance",
+    "EntryConformance",
     "RecordStoreConformance",
     "SharedStoreConformance",
     "StoreConformance",
@@ -22,7 +22,7 @@ __all__ = [
 
 class StoreConformance(
     BackendConformance,
-    EntryStoreConformance,
+    EntryConformance,
     WindowCounterConformance,
     RecordStoreConformance,
     FeedConformance,

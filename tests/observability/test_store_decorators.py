@@ -7,8 +7,9 @@ from backends import MemorySettings, open_backend
 from backends.interface import Backend
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
-    ObservedEntryStore,
+    ObservedChargedStore,
     ObservedRecordStore,
+    ObservedTableStore,
     ObservedWindowCounter,
     StoreTimes,
 )
@@ -30,12 +31,13 @@ class _Awaits:
 
 
 class _ObservedBackend:
-    """The three ports of one store, each between two observers."""
+    """The ports of one store, each between two observers."""
 
     def __init__(self, inner: Backend) -> None:
         observers = [StoreTimes(ServiceMetrics()), _Awaits()]
         self.name, self.ping, self.close = inner.name, inner.ping, inner.close
-        self.entries = ObservedEntryStore(inner.entries, inner.name, observers)
+        self.tables = ObservedTableStore(inner.tables, inner.name, observers)
+        self.charged = ObservedChargedStore(inner.charged, inner.name, observers)
         self.counters = ObservedWindowCounter(inner.counters, inner.name, observers)
         self.records = ObservedRecordStore(inner.records, inner.name, observers)
 

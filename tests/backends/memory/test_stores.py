@@ -26,11 +26,7 @@ def opened_memory(replicas: tuple, inner: MemoryBackend, clock: FakeClock) -> Op
         clock.advance(ms)
 
     async def left_over() -> int:
-        entries = (
-            inner.entries.used_bytes
-            + len(inner.entries._tables)
-            + len(inner.entries._expiries._keys_by_second)
-        )
-        return entries + len(inner.records._records)
+        held = inner.tables._held
+        return held.used_bytes + len(held.tables) + len(held._expiries._by_span) + len(inner.records._records)
 
     return Opened(replicas, clock.wall_ms, pass_time, left_over)

@@ -54,6 +54,6 @@ class RedisConformance(SharedStoreConformance):
 
     async def _left_over(self) -> int:
         """Counts entries and records; counters expire by themselves."""
-        kinds = (b":e:", b":records", b":names:")
+        kinds = (b":e:", b":t:", b":n:", b":x:", b":b:", b":records", b":names:")
         names = [name for server in self.servers for name in server.command("KEYS", f"{PREFIX}:*")]
         return sum(any(name.startswith(PREFIX.encode() + kind) for kind in kinds) for name in names)

@@ -4,7 +4,7 @@ redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('ZREM', KEYS[4], ARGV[1])
 local bytes = tonumber(redis.call('HGET', KEYS[5], ARGV[1]) or 0)
 redis.call('HDEL', KEYS[5], ARGV[1])
-if bytes ~= 0 and redis.call('HINCRBY', KEYS[5], '', -bytes) == 0 then
+if redis.call('HINCRBY', KEYS[5], '', -bytes) == 0 then
     redis.call('HDEL', KEYS[5], '')
 end
 return bytes
