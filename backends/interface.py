@@ -3,10 +3,9 @@
 Duties of every implementation, each proved by the conformance suite in `tests/backends/conformance.py`:
 
 - Any number of calls may run concurrently, from any number of replicas.
-- Each call is one atomic step on the store, except `purge` and `page`.
-- A missing entry is `None`; deleting it succeeds; every failure is a `BackendError`.
-- A call that raised may have been applied. The adapter may repeat `read`, `get`, `page` and `purge`; other
-  calls only if nothing was done, because no connection was made or the store said so.
+- Each call is one atomic step on the store, except `page`, `drop`, `tidy` and `upgrade`.
+- Every failure is a `BackendError`. A call that raised may have been applied. The adapter may repeat reads
+  and these four; other calls only if nothing was done, because no connection was made or the store said so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,51 +23,6 @@ Keyspace = NewType("Keyspace", str)
 
 LATEST_MS = 253_402_300_799_999
 """The end of the year 9999; no entry expires later."""
-
-
-class Entry(Struct, frozen=True, gc=False):
-    """A stored value: opaque bytes, and the wall-clock millisecond from which it is expired."""
-
-    value: bytes
-    expires_at_ms: int | None
-
-
-class PurgeStep(Struct, frozen=True):
-    """The result of one purge step.
-
-    `scanned` is approximate. `commands` counts each removal as one. `cursor` is the argument of the next step
-    and None after the last one.
-    """
-
-    cursor: str | None
-    scanned: int
-    deleted: int
-    commands: int
-
-
-class EntryStore(Protocol):
-    """Entries by keyspace and key (non-empty text, at most 512 bytes of UTF-8)."""
-
-    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        """Replaces value and expiry together. An entry without expiry clears an earlier expiry."""
-        ...
-
-    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
-        """Returns the last acknowledged put, possibly expired: the caller decides by its own clock."""
-        ...
-
-    async def delete(self, keyspace: Keyspace, key: str) -> None:
-        """Removes the entry if it exists."""
-        ...
-
-    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        """Takes one small step towards removing all entries of `keyspaces`: one or more, no longer in use.
-
-        The first step has no cursor. Each further step, on any replica, takes the cursor of the previous step
-        and the same keyspaces in the same order. An unknown or outdated cursor restarts the purge. A step may
-        be repeated. Entries that are put during the purge may remain.
-        """
-        ...
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -206,9 +160,6 @@ class Backend(Protocol):
     def name(self) -> str:
         """The kind of store, by its name in the configuration and the metrics."""
         ...
-
-    @property
-    def entries(self) -> EntryStore: ...
 
     @property
     def tables(self) -> "TableStore": ...

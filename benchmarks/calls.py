@@ -14,7 +14,8 @@ from aiobotocore.session import AioSession
 from backends import DynamoSettings, open_backend
 from backends.clock import SystemClock
 from backends.errors import BackendUnavailable
-from backends.interface import Entry, Keyspace
+from backends.interface import Keyspace
+from backends.tables import DeleteEntry, EntryOperation, GetEntry, PutEntry, Revisions, StoredEntry, Table
 from benchmarks.exchange import VALUE
 
 AT_ONCE = 64
@@ -42,11 +43,17 @@ async def _microseconds(call: Call, calls: int) -> float:
 async def _of_the_store(url: str, calls: int) -> dict[str, float]:
     store = await open_backend(DynamoSettings(table=_TABLE, region=_REGION, endpoint_url=url), SystemClock())
     await _until_it_answers(store.ping)
-    keyspace, entry = Keyspace("t"), Entry(VALUE, SystemClock().wall_ms() + _WINDOW_MS)
+    now_ms = SystemClock().wall_ms()
+    table = Table("o/a/e", Keyspace("t"))
+    put = PutEntry("user:1", StoredEntry(VALUE, now_ms + _WINDOW_MS, Revisions().next()))
+
+    def execute(operation: EntryOperation) -> Awaitable[object]:
+        return store.tables.execute(table, operation, now_ms)
+
     measured: dict[str, Call] = {
-        "put": lambda: store.entries.put(keyspace, "user:1", entry),
-        "get": lambda: store.entries.get(keyspace, "user:1"),
-        "delete": lambda: store.entries.delete(keyspace, "user:1"),
+        "put": lambda: execute(put),
+        "get": lambda: execute(GetEntry("user:1")),
+        "delete": lambda: execute(DeleteEntry("user:1")),
         "charge": lambda: store.counters.charge("o/a/e", 10**9, _WINDOW_MS),
     }
     costs = {name: await _microseconds(call, calls) for name, call in measured.items()}

@@ -8,7 +8,7 @@ store_time     DynamoDB's clock, derived from the dates of its responses
 failures       failed attempts, mapped to port errors and to retries
 client         one call with deadlines, a retry budget, checksums and a circuit breaker
 table          creates or verifies the table
-entries        `EntryStore`
+tables         `TableStore`
 counters       `WindowCounter`
 records        `RecordStore`
 announcements  items of the change feed, and readers' positions

@@ -12,7 +12,6 @@ from backends.clock import Clock
 from backends.dynamodb.client import Client
 from backends.dynamodb.counters import DynamoWindowCounter
 from backends.dynamodb.credentials import FreshCredentials
-from backends.dynamodb.entries import DynamoEntryStore
 from backends.dynamodb.failures import Action
 from backends.dynamodb.items import window_key
 from backends.dynamodb.records import DynamoRecordStore
@@ -52,7 +51,6 @@ class DynamoBackend:
         signer = Signer(settings.region, urlsplit(url).netloc, time.best_ms)
         breaker = Breaker(clock.monotonic_ms)
         self._client = Client(self._transport.post, signer, self._credentials, breaker, time)
-        self.entries = DynamoEntryStore(self._client, settings.table, strong_reads=settings.strong_reads)
         self.counters = DynamoWindowCounter(self._client, settings.table, time.now_ms)
         self.records = DynamoRecordStore(self._client, settings.table, time.best_ms, clock.monotonic_ms)
         self.tables = DynamoTables(

@@ -1,5 +1,5 @@
 """The embedded store: all data in this process, bounded, lost when it ends.
 
-entries  `EntryStore`, and the expiry index that finds expired entries
+tables   `TableStore` and `ChargedStore`, with the index that finds expired entries
 backend  `Backend` and its settings, `WindowCounter`, `RecordStore`
 """

@@ -19,7 +19,6 @@ from backends.interface import (
     Record,
     StoreWarning,
 )
-from backends.memory.entries import MemoryEntryStore
 from backends.memory.tables import MemoryTables
 from backends.tables import Budget, Charges, Refused
 
@@ -39,7 +38,6 @@ class MemoryBackend:
 
     def __init__(self, settings: MemorySettings, clock: Clock) -> None:
         self._settings = settings
-        self.entries = MemoryEntryStore(max_bytes=settings.max_bytes, now_ms=clock.wall_ms)
         self.counters = MemoryWindowCounter(now_ms=clock.monotonic_ms)
         self.records = MemoryRecordStore()
         self.tables = MemoryTables(self.counters.charge_all, max_bytes=settings.max_bytes)

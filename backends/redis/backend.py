@@ -10,7 +10,6 @@ from backends.clock import Clock
 from backends.errors import BackendError, BackendUnavailable, StoreFull
 from backends.interface import AdapterSettings
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.entries.store import RedisEntryStore
 from backends.redis.layouts.tables import LayeredTables
 from backends.redis.records.store import RedisRecordStore
 from backends.redis.settings import RedisSettings
@@ -43,7 +42,6 @@ class RedisBackend:
         self._wall_ms = clock.wall_ms
         self.clock_lead_seconds: float | None = None
         self.warnings: Warnings = {}
-        self.entries = RedisEntryStore(self._topology, self._keys, clock.wall_ms)
         self.counters = RedisWindowCounter(self._topology, self._keys)
         self.records = RedisRecordStore(self._topology, self._keys)
         self.tables = self.charged = LayeredTables(self._topology, self._keys, settings.prefix, self.counters)

@@ -14,11 +14,7 @@ from backends.errors import BackendError
 from backends.interface import (
     Changes,
     Charge,
-    Entry,
-    EntryStore,
-    Keyspace,
     NamedRecord,
-    PurgeStep,
     Record,
     RecordStore,
     WindowCounter,
@@ -150,30 +146,6 @@ class ObservedTableStore:
 
     def upgrade(self, table: Table, cursor: str | None, now_ms: int) -> Call[UpgradeStep | OldReplicas]:
         return self._upgrade(self._inner.upgrade(table, cursor, now_ms))
-
-
-class ObservedEntryStore:
-    """An `EntryStore` around another. The first of `observers` is the innermost."""
-
-    def __init__(self, inner: EntryStore, backend: str, observers: Sequence[StoreObserver]) -> None:
-        self._inner = inner
-        wrapper = partial(_wrapper, observers, backend)
-        self._put = wrapper("put")
-        self._get = wrapper("get")
-        self._delete = wrapper("delete")
-        self._purge = wrapper("purge")
-
-    def put(self, keyspace: Keyspace, key: str, entry: Entry) -> Call[None]:
-        return self._put(self._inner.put(keyspace, key, entry))
-
-    def get(self, keyspace: Keyspace, key: str) -> Call[Entry | None]:
-        return self._get(self._inner.get(keyspace, key))
-
-    def delete(self, keyspace: Keyspace, key: str) -> Call[None]:
-        return self._delete(self._inner.delete(keyspace, key))
-
-    def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> Call[PurgeStep]:
-        return self._purge(self._inner.purge(keyspaces, cursor))
 
 
 class ObservedWindowCounter:

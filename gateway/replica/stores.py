@@ -7,13 +7,12 @@ from msgspec import Struct
 
 from backends import StoreSettings
 from backends.clock import Clock
-from backends.interface import Backend, EntryStore, RecordStore, WindowCounter
+from backends.interface import Backend, RecordStore, WindowCounter
 from backends.sequential import SequentialSteps
 from backends.tables import ChargedStore, TableStore
 from gateway.config.settings import Settings
 from gateway.observability.stores import (
     ObservedChargedStore,
-    ObservedEntryStore,
     ObservedRecordStore,
     ObservedTableStore,
     ObservedWindowCounter,
@@ -28,7 +27,6 @@ OpenStore = Callable[[StoreSettings, Clock], Awaitable[Backend]]
 class Stores(Struct, frozen=True):
     """The observed ports that the planes use, and the backend behind each dependency."""
 
-    entries: EntryStore
     tables: TableStore
     charged: ChargedStore
     counters: WindowCounter
@@ -68,7 +66,6 @@ async def open_stores(
         is_lenient = settings.rate_limit.on_failure == "allow"
         charged = SequentialSteps(observed_counters, tables, is_lenient=is_lenient)
     return Stores(
-        entries=ObservedEntryStore(store.entries, store.name, observers),
         tables=tables,
         charged=charged,
         counters=observed_counters,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.interface import Charge, Entry, Keyspace
+from backends.interface import Charge
 from backends.sequential import SequentialSteps
 from backends.tables import Charges, EntryOperation, GetEntry, ListEntries, Table, always
 from lab.simulation.network import Network
@@ -18,7 +18,6 @@ class RemoteBackend:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self.entries = _Entries(network)
         self.tables = RemoteTables(network)
         self.charged: RemoteSteps | SequentialSteps = RemoteSteps(network)
         self.counters = _Counters(network)
@@ -32,24 +31,6 @@ class RemoteBackend:
 
     async def close(self) -> None:
         """Does nothing."""
-
-
-class _Entries:
-    def __init__(self, network: Network) -> None:
-        self._network, self._store = network, network.store
-        self._entries = network.store.inner.entries
-
-    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        await self._network.call(lambda: self._store.put(keyspace, key, entry), may_repeat=False)
-
-    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
-        return await self._network.call(lambda: self._entries.get(keyspace, key), may_repeat=True)
-
-    async def delete(self, keyspace: Keyspace, key: str) -> None:
-        await self._network.call(lambda: self._entries.delete(keyspace, key), may_repeat=False)
-
-    async def purge(self, keyspaces: Any, cursor: str | None) -> Any:
-        return await self._network.call(lambda: self._entries.purge(keyspaces, cursor), may_repeat=True)
 
 
 class RemoteTables:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backends import MemorySettings
-from backends.interface import Charge, Entry, Keyspace
+from backends.interface import Charge
 from backends.memory.backend import MemoryBackend
 from backends.tables import (
     AddToEntry,
@@ -89,10 +89,6 @@ class Store:
         waiting, self.when_up = self.when_up, []
         for tell in waiting:
             tell()
-
-    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        await self.inner.entries.put(keyspace, key, entry)
-        self.stored.add(entry.value)
 
     async def step(
         self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from backends.errors import BackendError, BackendUnavailable, ChargeFailed
-from backends.interface import Backend, Changes, Charge, Entry, Keyspace, NamedRecord, PurgeStep, Record
+from backends.interface import Backend, Changes, Charge, NamedRecord, Record
 from backends.tables import (
     AddToEntry,
     Charges,
@@ -50,27 +50,6 @@ class Faults:
 
     def count(self, operation: str) -> int:
         return sum(1 for called, _ in self.calls if called == operation)
-
-
-class _Entries:
-    def __init__(self, inner: Backend, faults: Faults) -> None:
-        self._inner, self._faults = inner.entries, faults
-
-    async def put(self, keyspace: Keyspace, key: str, entry: Entry) -> None:
-        await self._faults.pass_through("put", key)
-        await self._inner.put(keyspace, key, entry)
-
-    async def get(self, keyspace: Keyspace, key: str) -> Entry | None:
-        await self._faults.pass_through("get", key)
-        return await self._inner.get(keyspace, key)
-
-    async def delete(self, keyspace: Keyspace, key: str) -> None:
-        await self._faults.pass_through("delete", key)
-        await self._inner.delete(keyspace, key)
-
-    async def purge(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        await self._faults.pass_through("purge", " ".join(keyspaces))
-        return await self._inner.purge(keyspaces, cursor)
 
 
 class _Counters:
@@ -186,7 +165,6 @@ class FaultyBackend:
 
     def __init__(self, inner: Backend, faults: Faults) -> None:
         self.name = inner.name
-        self.entries = _Entries(inner, faults)
         self.counters = _Counters(inner, faults)
         self.records = _Records(inner, faults)
         self.tables = _Tables(inner, faults)

@@ -1,5 +1,5 @@
-"""`EntryStore` on Redis.
+"""Walks through all keys of all masters, for entries of layout 1.
 
-store    put, get and delete: one string per entry
+walk     small steps that any replica may continue
 purging  SCAN through all masters for the entries of deleted tables
 """

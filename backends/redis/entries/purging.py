@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
-from backends.interface import Keyspace, PurgeStep
+from msgspec import Struct
+
+from backends.interface import Keyspace
 from backends.redis.entries.walk import SCANNED_PER_STEP, Walk
 from backends.redis.topology.interface import Topology
 from backends.redis.wire.commands import Keys, escape_glob, prepare
@@ -16,6 +18,19 @@ from backends.redis.wire.commands import Keys, escape_glob, prepare
 _UNLINK = prepare("UNLINK", None)
 
 UNLINKED_AT_ONCE = 100
+
+
+class PurgeStep(Struct, frozen=True):
+    """The result of one purge step.
+
+    `scanned` is approximate. `commands` counts each removal as one. `cursor` is the argument of the next step
+    and None after the last one.
+    """
+
+    cursor: str | None
+    scanned: int
+    deleted: int
+    commands: int
 
 
 class Purging:
@@ -27,7 +42,10 @@ class Purging:
         self._walk = Walk(topology)
 
     async def step(self, keyspaces: Sequence[Keyspace], cursor: str | None) -> PurgeStep:
-        """Takes one step of `EntryStore.purge`."""
+        """Takes one small step towards removing all entries of `keyspaces`, which are no longer in use.
+
+        An unknown or outdated cursor restarts the purge.
+        """
         tables = frozenset(map(self._keys.entries_of, keyspaces))
         commands = 2
 

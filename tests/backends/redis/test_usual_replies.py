@@ -5,15 +5,16 @@ import socket
 
 import pytest
 
-from backends.interface import Entry, Keyspace
+from backends.interface import Keyspace
 from backends.redis.counters import RedisWindowCounter
-from backends.redis.entries.store import RedisEntryStore
+from backends.redis.tables.store import RedisTables
 from backends.redis.wire.commands import Keys
 from backends.redis.wire.replies import error_of
 from backends.redis.wire.resp import ErrorReply, Reply, ReplyReader, usual_reply
+from backends.tables import Budget, Charges, GetEntry, PutEntry, Revisions, StoredEntry, Table, Written
 from tests.support.ports import HOST
 
-KEYS, POSTS = Keys("kvs"), Keyspace("t/posts")
+KEYS, POSTS = Keys("kvs"), Table("acme/blog", Keyspace("t2_posts"))
 
 
 class Wire:
@@ -50,9 +51,16 @@ async def test_replies_to_charges_are_read_in_one_step(wire):
 
 
 async def test_the_reply_to_a_put_and_the_head_of_a_value_are_read_in_one_step(wire):
-    entries = RedisEntryStore(wire, KEYS, lambda: 0)
-    await entries.put(POSTS, "greeting", Entry(b'"hello"', None))
-    await entries.put(POSTS, "greeting", Entry(b'"hello"', 60_000))
-    assert (await entries.get(POSTS, "greeting")).value == b'"hello"'
-    assert all(usual_reply(reply) for reply in wire.replies)
-    assert len(wire.replies) == 3
+    tables, revisions = RedisTables(wire, "kvs"), Revisions()
+    charges = Charges((Budget(POSTS.home, 10),), 60_000)
+    for operation in (
+        PutEntry("greeting", StoredEntry(b'"hello"', None, revisions.next())),
+        PutEntry("greeting", StoredEntry(b'"hello"', 60_000, revisions.next())),
+        GetEntry("greeting"),
+    ):
+        await tables.step(charges, POSTS, [operation], 0)  # loads the script
+        before = len(wire.replies)
+        done = await tables.step(charges, POSTS, [operation], 0)
+        assert isinstance(done.results[0], Written | StoredEntry)
+        assert len(wire.replies) == before + 1
+        assert usual_reply(wire.replies[-1])
