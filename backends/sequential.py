@@ -59,18 +59,22 @@ class SequentialSteps:
             charged = ()
         if isinstance(charged, Refused):
             return charged
-        if not may_begin():
-            raise NotBegun("the attempt ended during the charge")
-        return Done(charged, await self._execute_all(table, operations, now_ms))
+        return Done(charged, await self._execute_all(table, operations, now_ms, may_begin))
 
     async def _execute_all(
-        self, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        may_begin: Callable[[], bool],
     ) -> tuple[EntryResult, ...]:
-        """Executes operations in order, up to the first at which the store fails."""
+        """Executes operations in order, up to the first that fails, or whose caller's attempt has ended."""
         results: list[EntryResult] = []
         try:
             for operation in operations:
-                results.append(await self._tables.execute(table, operation, now_ms))  # noqa: PERF401
+                if not may_begin():
+                    raise NotBegun("the attempt ended before an operation")
+                results.append(await self._tables.execute(table, operation, now_ms))
         except BackendError:
             if not results:
                 raise

@@ -299,8 +299,9 @@ class ChargedStore(Protocol):
         """Charges, and executes the operations in order if all budgets admit the charge.
 
         No operation (a malformed call) only charges. Each operation is done by itself: one that is not done
-        does not stop the next. The caller has asked `may_begin`; a store that charges in a call of its own
-        asks again after it. Raises `BackendError`; `ChargeFailed` if it was the charge that failed.
+        does not stop the next. The caller has asked `may_begin`; the store asks again before each operation
+        that it begins after it has waited for anything. Raises `BackendError`; `ChargeFailed` if it was the
+        charge that failed.
         """
         ...
 

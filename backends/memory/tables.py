@@ -4,7 +4,7 @@ from asyncio import sleep
 from collections.abc import Callable, Sequence
 
 from backends.effects import effect_of, holds, is_live
-from backends.errors import StoreFull
+from backends.errors import NotBegun, StoreFull
 from backends.interface import Charge
 from backends.memory.held import HeldTable
 from backends.memory.holdings import REMOVED_AT_ONCE, Holdings
@@ -60,7 +60,7 @@ class MemoryTables:
         operations: Sequence[EntryOperation],
         now_ms: int,
         *,
-        may_begin: Callable[[], bool] = always,  # noqa: ARG002 - the caller has asked, and nothing was awaited
+        may_begin: Callable[[], bool] = always,
     ) -> Step:
         charged = self._charge_all(charges)
         if isinstance(charged, Refused):
@@ -70,8 +70,8 @@ class MemoryTables:
             try:
                 result = self._execute(table, operation, now_ms)
                 if result is _NO_ROOM:
-                    result = await self._execute_again(table, operation, now_ms)
-            except StoreFull:
+                    result = await self._execute_again(table, operation, now_ms, may_begin)
+            except (NotBegun, StoreFull):
                 if not results:
                     raise
                 result = FAILED
@@ -80,7 +80,7 @@ class MemoryTables:
 
     async def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         result = self._execute(table, operation, now_ms)
-        return await self._execute_again(table, operation, now_ms) if result is _NO_ROOM else result
+        return await self._execute_again(table, operation, now_ms, always) if result is _NO_ROOM else result
 
     async def count(self, table: Table, now_ms: int) -> TableCount:
         await self._held.collect_all(now_ms)
@@ -104,11 +104,15 @@ class MemoryTables:
 
     # ---- Operations
 
-    async def _execute_again(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
+    async def _execute_again(
+        self, table: Table, operation: EntryOperation, now_ms: int, may_begin: Callable[[], bool]
+    ) -> EntryResult:
         """Executes an operation for which there was no room, once expired entries no longer take any."""
-        if await self._held.collect_all(now_ms):
-            return self._execute(table, operation, now_ms)
-        return _NO_ROOM
+        if not await self._held.collect_all(now_ms):
+            return _NO_ROOM
+        if not may_begin():
+            raise NotBegun("the attempt ended while room was made")
+        return self._execute(table, operation, now_ms)
 
     def _execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         held = self._held.tables.get(table.keyspace)

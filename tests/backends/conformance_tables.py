@@ -7,6 +7,7 @@ from secrets import token_hex
 
 import pytest
 
+from backends.errors import NotBegun
 from backends.interface import Backend, Keyspace
 from backends.tables import (
     ABSENT,
@@ -486,6 +487,27 @@ class TableConformance(Conformance):
         assert await hand.put("b", b"x" * 50, table=second) == NoRoom()
         await opened.pass_time(1500)
         assert isinstance(await hand.put("b", b"x" * 50, table=second), Written)
+
+    async def test_what_expired_is_not_replaced_beyond_the_limit(self, opened, hand, tables):
+        if not self.counts_exactly:
+            return
+        await hand.put("a", b"x" * 99)
+        await hand.put("b", b"x" * 9, 500)
+        await opened.pass_time(1500)
+        narrow = Table(tables[0].home, tables[0].keyspace, 50)
+        assert await hand.put("b", b"x" * 9, table=narrow) == NoRoom()
+        assert await hand.keys() == ["a"]
+
+    async def test_an_attempt_that_ends_while_room_is_made_writes_nothing(self, opened, hand, tables):
+        limited = Table(tables[0].home, tables[0].keyspace, 100)
+        for number in range(9):
+            await hand.put(f"a{number}", b"x" * 8, 500, table=limited)
+        await opened.pass_time(1500)
+        put, charges = hand.put_of("b", b"x" * 95), Charges((Budget(limited.home, 1),), 60_000)
+        charged = hand.replica().charged
+        with pytest.raises(NotBegun):
+            await charged.step(charges, limited, [put], opened.wall_ms(), may_begin=lambda: False)
+        assert await hand.get("b") == NoEntry()
 
     async def test_a_condition_is_judged_before_the_storage_limit(self, hand, tables):
         narrow = Table(tables[0].home, tables[0].keyspace, 5)

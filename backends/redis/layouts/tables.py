@@ -66,7 +66,7 @@ class LayeredTables:
     ) -> Coroutine[Any, Any, Step]:
         if may_be_old(table.keyspace):
             return self._step(charges, table, operations, now_ms, may_begin=may_begin)
-        return self._new.step(charges, table, operations, now_ms)
+        return self._new.step(charges, table, operations, now_ms, may_begin=may_begin)
 
     def execute(
         self, table: Table, operation: EntryOperation, now_ms: int
@@ -113,12 +113,12 @@ class LayeredTables:
         may_begin: Callable[[], bool],
     ) -> Step:
         try:
-            return await self._new.step(charges, table, operations, now_ms)
+            return await self._new.step(charges, table, operations, now_ms, may_begin=may_begin)
         except NotUpgraded as error:
             if not error.is_marked and await self._marks.settle(table) is Mark.NEW:
                 if not may_begin():
                     raise NotBegun("the attempt ended before the step") from None
-                return await self._new.step(charges, table, operations, now_ms)
+                return await self._new.step(charges, table, operations, now_ms, may_begin=may_begin)
         if len(operations) <= 1:
             return await self._old_steps.step(charges, table, operations, now_ms, may_begin=may_begin)
         charged = await self._old_steps.step(charges, table, (), now_ms)

@@ -1,9 +1,9 @@
 """Tables in Redis: one script and one round trip for a step."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from backends.errors import BackendError, BackendUnavailable, ChargeFailed
+from backends.errors import BackendError, BackendUnavailable, ChargeFailed, NotBegun
 from backends.interface import Keyspace
 from backends.redis.tables.homes import Home
 from backends.redis.tables.replies import Outcome
@@ -14,6 +14,7 @@ from backends.redis.topology.interface import Topology, prepare_keys
 from backends.redis.wire.deadlines import DEADLINE_SECONDS
 from backends.redis.wire.replies import NOT_REDIS, check_done
 from backends.tables import (
+    FAILED,
     Charges,
     Done,
     EntryOperation,
@@ -22,6 +23,7 @@ from backends.tables import (
     Step,
     Table,
     TableCount,
+    always,
 )
 
 _REST_SECONDS = 0.002
@@ -37,7 +39,13 @@ class RedisTables:
         self._sweeper = Sweeper(topology)
 
     async def step(
-        self, charges: Charges, table: Table, operations: Sequence[EntryOperation], now_ms: int
+        self,
+        charges: Charges,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        now_ms: int,
+        *,
+        may_begin: Callable[[], bool] = always,
     ) -> Step:
         try:
             outcome = await self._steps.charge_and_run(charges, table, operations, now_ms)
@@ -47,11 +55,12 @@ class RedisTables:
             raise
         if isinstance(outcome, Refused):
             return outcome
-        return Done(outcome.charges, await self._all_results(table, operations, outcome, now_ms))
+        results = await self._all_results(table, operations, outcome, now_ms, may_begin)
+        return Done(outcome.charges, results)
 
     async def execute(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
         outcome = await self._steps.run(table, [operation], now_ms)
-        (result,) = await self._all_results(table, [operation], outcome, now_ms)
+        (result,) = await self._all_results(table, [operation], outcome, now_ms, always)
         return result
 
     async def execute_settled(self, table: Table, operation: EntryOperation, now_ms: int) -> EntryResult:
@@ -96,7 +105,12 @@ class RedisTables:
         await self._sweeper.close()
 
     async def _all_results(
-        self, table: Table, operations: Sequence[EntryOperation], outcome: Outcome, now_ms: int
+        self,
+        table: Table,
+        operations: Sequence[EntryOperation],
+        outcome: Outcome,
+        now_ms: int,
+        may_begin: Callable[[], bool],
     ) -> tuple[EntryResult, ...]:
         """Returns the results of all operations. A step that stopped at the storage limit is continued.
 
@@ -104,13 +118,20 @@ class RedisTables:
         attempt. After a deadline the limit is judged as it is.
         """
         results, ends = outcome.results, 0.0
-        while len(results) < len(operations):
-            ends = ends or _deadline()
-            for each in outcome.due:
-                await self._sweep(_table_in(table.home, each), now_ms)
-            rest = operations[len(results) :]
-            outcome = await self._steps.run(table, rest, now_ms, is_final=_now() >= ends)
-            results += outcome.results
+        try:
+            while len(results) < len(operations):
+                ends = ends or _deadline()
+                for each in outcome.due:
+                    await self._sweep(_table_in(table.home, each), now_ms)
+                if not may_begin():
+                    raise NotBegun("the attempt ended while room was made")
+                rest = operations[len(results) :]
+                outcome = await self._steps.run(table, rest, now_ms, is_final=_now() >= ends)
+                results += outcome.results
+        except BackendError:
+            if not results:
+                raise
+            results += [FAILED] * (len(operations) - len(results))
         for each in outcome.due:
             self._sweeper.add(self._steps.home(table.home), _table_in(table.home, each).keyspace, now_ms)
         return tuple(results)
