@@ -1,16 +1,20 @@
 """Entries of tables in DynamoDB, as users see them and as the table stores them."""
 
 import asyncio
+from uuid import uuid4
 
 import pytest
+from hypothesis import given, settings
 
 from backends.clock import SystemClock
 from backends.dynamodb import client
 from backends.errors import CorruptEntry
 from backends.interface import Keyspace
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
 from tests.backends.dynamodb.scripted import page, prepared_endpoint, store_on
-from tests.support.dynamodb import ScriptedEndpoint
+from tests.backends.test_random_operations import SEEDS, Run, acts_of
+from tests.support.clock import FakeClock
+from tests.support.dynamodb import Ministack, ScriptedEndpoint
 from tests.support.dynamodb.answers import answer, refusal
 from tests.support.dynamodb.endpoint import after_it_was_applied
 from tests.support.entries import Entry, delete, drop, get, put
@@ -211,3 +215,31 @@ async def test_every_operation_on_an_entry_is_one_call(endpoint):
         await get(store, TABLE, "k")
         await delete(store, TABLE, "k")
     assert [call.operation for call in endpoint.calls] == ["PutItem", "GetItem", "DeleteItem"]
+
+
+@pytest.fixture(scope="module")
+def sequences_table():
+    """One table for all sequences, each of which has keyspaces of its own."""
+    engine, name = Ministack.shared(), new_table()
+
+    async def make() -> None:
+        async with opened_dynamodb(engine.endpoint_url, name):
+            pass
+
+    asyncio.run(make())
+    return engine.endpoint_url, name
+
+
+@settings(max_examples=10)
+@given(seed=SEEDS)
+def test_a_sequence_of_operations_behaves_like_a_dictionary(sequences_table, seed):
+    engine_url, name = sequences_table
+
+    async def run() -> None:
+        clock = FakeClock(NOW_MS)
+        async with opened_dynamodb(engine_url, name, clock, create_table=False) as store:
+            run = Run(store, clock, is_limited=False, name=uuid4().hex)
+            for act in acts_of(seed, 80):
+                await run.do(act)
+
+    asyncio.run(run())
