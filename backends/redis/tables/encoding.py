@@ -25,11 +25,12 @@ _FOREIGN = "an entry in Redis was not written by this gateway"
 def arguments_of(operation: EntryOperation) -> tuple[bytes, ...]:
     """Encodes an operation for the script: its letter, the number of its arguments, its arguments."""
     match operation:
-        case PutEntry(key, entry, condition):
+        case PutEntry():  # these two without fields in the pattern, which cost more than reading them
+            entry = operation.entry
             new = _front(entry.expires_at_ms, entry.revision) + entry.value
-            return b"P", b"3", key.encode(), _condition(condition), new
-        case GetEntry(key):
-            return b"G", b"1", key.encode()
+            return b"P", b"3", operation.key.encode(), _condition(operation.condition), new
+        case GetEntry():
+            return b"G", b"1", operation.key.encode()
         case DeleteEntry(key, condition):
             return b"D", b"2", key.encode(), _condition(condition)
         case TouchEntry(key, expires_at_ms, revision, condition):

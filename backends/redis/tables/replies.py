@@ -63,10 +63,13 @@ def outcome_of(
     reply: Reply, budgets: Sequence[Budget], operations: Sequence[EntryOperation]
 ) -> Refused | Outcome:
     """Decodes the reply of a step. Raises StoreFull at `maxmemory`, CorruptEntry for foreign data."""
+    # The usual case, without a pattern: each `int(…)` in one costs a failing look-up of `__match_args__`.
+    if type(reply) is list and len(reply) == 3:
+        closes_in_ms, remaining, result = reply
+        if type(result) is bytes and type(closes_in_ms) is type(remaining) is int:
+            charge = Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=remaining)
+            return _single((charge,), operations[0], result)
     match reply:
-        case [int(closes_in_ms), int(remaining), bytes(result)]:  # the usual case
-            charges = (Charge(admitted=True, closes_in_ms=closes_in_ms, remaining=remaining),)
-            return _single(charges, operations[0], result)
         case [int(number), int(closes_in_ms), int(remaining)] if 0 < number <= len(budgets):
             charge = Charge(admitted=False, closes_in_ms=closes_in_ms, remaining=remaining)
             return Refused(budgets[number - 1], charge)
