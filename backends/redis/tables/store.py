@@ -122,7 +122,8 @@ class RedisTables:
             while len(results) < len(operations):
                 ends = ends or _deadline()
                 for each in outcome.due:
-                    await self._sweep(_table_in(table.home, each), now_ms)
+                    if await self._sweep(_table_in(table.home, each), now_ms):
+                        self._sweep_later(table.home, each, now_ms)
                 if not may_begin():
                     raise NotBegun("the attempt ended while room was made")
                 rest = operations[len(results) :]
@@ -133,8 +134,11 @@ class RedisTables:
                 raise
             results += [FAILED] * (len(operations) - len(results))
         for each in outcome.due:
-            self._sweeper.add(self._steps.home(table.home), _table_in(table.home, each).keyspace, now_ms)
+            self._sweep_later(table.home, each, now_ms)
         return tuple(results)
+
+    def _sweep_later(self, home: str, name: bytes, now_ms: int) -> None:
+        self._sweeper.add(self._steps.home(home), _table_in(home, name).keyspace, now_ms)
 
     async def _sweep(self, table: Table, now_ms: int) -> bool:
         """Removes some expired entries; returns whether there may be more."""

@@ -7,7 +7,10 @@ local expired = call('ZRANGEBYSCORE', expiries, '-inf', ARGV[2], 'LIMIT', 0, ARG
 if #expired > 0 then
     local bytes = 0
     for _, key in ipairs(expired) do
-        bytes = bytes + 31 - #key - call('HSTRLEN', entries, key)
+        local stored_bytes = call('HSTRLEN', entries, key)
+        if stored_bytes > 0 then
+            bytes = bytes + 31 - #key - stored_bytes
+        end
     end
     call('HDEL', entries, unpack(expired))
     call('ZREM', index, unpack(expired))
