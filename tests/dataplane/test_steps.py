@@ -6,7 +6,7 @@ from backends import MemorySettings
 from backends.errors import BackendUnavailable, StoreFull
 from backends.memory.backend import MemoryBackend
 from backends.sequential import SequentialSteps
-from backends.tables import ABSENT, PRESENT, Condition
+from backends.tables import ABSENT, PRESENT, Condition, Done, OldLayout
 from gateway.domain.errors import (
     Overloaded,
     PreconditionFailed,
@@ -14,7 +14,6 @@ from gateway.domain.errors import (
     RateLimited,
     StorageLimitReached,
     StorageUnavailable,
-    TableMoving,
     TableNeedsUpgrade,
     ValueNotInteger,
 )
@@ -169,16 +168,14 @@ async def test_a_failed_charge_is_told_from_a_failed_operation(caller, apart, fa
             await each.execute(grant(), Get("k"))
 
 
-@pytest.mark.parametrize(("result", "refusal"), [("OldLayout", TableNeedsUpgrade), ("Moving", TableMoving)])
-async def test_a_table_of_an_old_layout_says_so(clock, result, refusal):
-    from backends import tables  # noqa: PLC0415 - by name
-
+@pytest.mark.parametrize("operation", [Put("k", b"1", None, ABSENT), Batch((Get("k"), Get("k")))])
+async def test_a_table_of_an_old_layout_refuses_the_call_whole(clock, operation):
     class OldStore:
-        async def step(self, *_, **__) -> tables.Done:
-            return tables.Done((), (getattr(tables, result)(),))
+        async def step(self, _charges, _table, operations, *_, **__) -> Done:
+            return Done((), (OldLayout(),) * len(operations))
 
-    with pytest.raises(refusal):
-        await Caller(OldStore(), clock).execute(grant(), Put("k", b"1", None))
+    with pytest.raises(TableNeedsUpgrade):
+        await Caller(OldStore(), clock).execute(grant(), operation)
 
 
 async def test_a_batch_is_done_operation_by_operation(caller):

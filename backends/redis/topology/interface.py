@@ -51,8 +51,16 @@ def prepare_keys(keys: Sequence[bytes], arguments: Sequence[bytes] = ()) -> Scri
     )
 
 
+_LENGTHS = [b"$%d\r\n" % length for length in range(1024)]
+"""The heads of short words: formatting them for each call took half of the time of encoding."""
+
+
 def _encoded(words: Iterable[bytes]) -> bytes:
-    return b"".join([b"$%d\r\n%b\r\n" % (len(word), word) for word in words])
+    parts: list[bytes] = []
+    for word in words:
+        length = len(word)
+        parts += (_LENGTHS[length] if length < len(_LENGTHS) else b"$%d\r\n" % length, word, b"\r\n")
+    return b"".join(parts)
 
 
 class SlotScript:
