@@ -41,6 +41,7 @@ async def test_json_has_the_query_the_rows_and_the_warnings(usage):
         "not_found": 1_000_000,
         "invalid": 0,
         "rate_limited": 0,
+        "precondition_failed": 0,
         "error": 0,
     }
     assert result.json == {
