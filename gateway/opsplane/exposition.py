@@ -8,6 +8,7 @@ once, at the beginning: a row dropped meanwhile is still rendered, a new row wai
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from io import BytesIO
 from itertools import islice
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -101,14 +102,14 @@ class Exposition:
 async def _joined(*texts: AsyncIterator[bytes], gzip: bool) -> bytes:
     """Joins, and perhaps compresses, all parts of the texts. Other tasks run after each part."""
     packer = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_FORMAT) if gzip else None
-    parts: list[bytes] = []
+    # It grows in place, and its value is no copy; joining 10 MB at the end would hold the loop for 5 ms.
+    whole = BytesIO()
     for text in texts:
         async for part in text:
-            parts.append(packer.compress(part) if packer else part)
+            whole.write(packer.compress(part) if packer else part)
             await asyncio.sleep(0)
-    whole = b"".join([*parts, packer.flush() if packer else b""])
-    await asyncio.sleep(0)  # joining megabytes takes as long as a step
-    return whole
+    whole.write(packer.flush() if packer else b"")
+    return whole.getvalue()
 
 
 def _text_of(family: Metric, start: int) -> bytes:
