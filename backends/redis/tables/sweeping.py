@@ -20,7 +20,7 @@ from backends.redis.wire.replies import NOT_REDIS
 log = logging.getLogger("kvs.redis")
 
 SWEPT_AT_ONCE = 250
-"""Expired entries that one round removes: Redis takes about half a millisecond."""
+"""Expired entries that one round removes: Redis takes about a millisecond."""
 
 TABLES_AT_ONCE = 10
 MOST_WAITING = 10_000
