@@ -46,11 +46,18 @@ def test_a_sequence_of_operations_behaves_like_a_dictionary(server, acts):
     asyncio.run(_check_fresh(acts, server))
 
 
-@pytest.mark.parametrize("foreign", [b"", b"1", b"\x00" * 31, b"\x01" + bytes(30) + b"{}"])
+@pytest.mark.parametrize("foreign", [b"1", b"\x00" * 31, b"\x01" + bytes(30) + b"{}"])
 async def test_foreign_data_is_not_taken_for_an_entry(server, store, foreign):
     server.command("HSET", NAME, "k", foreign)
     with pytest.raises(CorruptEntry):
         await entries.get(store, TABLE, "k")
+
+
+async def test_an_empty_string_is_no_entry(server, store):
+    server.command("HSET", NAME, "k", b"")
+    assert await entries.get(store, TABLE, "k") is None
+    await entries.put(store, TABLE, "k", Entry(b"1", None))
+    assert await entries.get(store, TABLE, "k") == Entry(b"1", None)
 
 
 async def test_a_list_is_not_taken_for_a_table(server, store):
