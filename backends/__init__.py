@@ -1,6 +1,10 @@
-"""Stores behind three small ports, one adapter each. No adapter knows HTTP, apps, tokens or metrics.
+"""Stores behind small ports, one adapter each. No adapter knows HTTP, apps, tokens or metrics.
 
-interface   the ports and the values that they exchange
+backend     an open store, its settings and its warnings
+tables      what tables hold: operations, their charges, and the ports that execute them
+interface   the ports of counters and records
+effects     effects of operations, for stores that compute them in this process
+sequential  steps in two parts: the charges, then the operations
 errors      the errors that a store may raise
 clock       wall time and monotonic time
 breaker     the circuit breaker
@@ -17,9 +21,9 @@ Importing it loads no driver.
 
 from typing import assert_never
 
+from backends.backend import Backend
 from backends.clock import Clock
 from backends.dynamodb.settings import DynamoSettings
-from backends.interface import Backend
 from backends.memory.backend import MemoryBackend, MemorySettings
 from backends.redis.settings import RedisSettings
 

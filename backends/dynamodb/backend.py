@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from backends.backend import AdapterSettings, StoreWarning
 from backends.background import Background
 from backends.breaker import Breaker
 from backends.clock import Clock
@@ -21,7 +22,6 @@ from backends.dynamodb.table import prepare_table
 from backends.dynamodb.tables import DynamoTables
 from backends.dynamodb.transport import AiohttpTransport, Signer
 from backends.errors import BackendError, BackendMisconfigured, BackendUnavailable, as_backend_error
-from backends.interface import AdapterSettings, StoreWarning
 from backends.sequential import SequentialSteps
 
 log = logging.getLogger("kvs.dynamodb")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from backends.interface import AdapterSettings
+from backends.backend import AdapterSettings
 
 
 class DynamoSettings(AdapterSettings, frozen=True, kw_only=True, tag="dynamodb"):

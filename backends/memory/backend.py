@@ -9,16 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from backends.backend import AdapterSettings, StoreWarning
 from backends.clock import Clock
-from backends.interface import (
-    MAX_CHANGES,
-    AdapterSettings,
-    Changes,
-    Charge,
-    NamedRecord,
-    Record,
-    StoreWarning,
-)
+from backends.interface import MAX_CHANGES, Changes, Charge, NamedRecord, Record
 from backends.memory.tables import MemoryTables
 from backends.tables import Budget, Charges, Refused
 

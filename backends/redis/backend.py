@@ -5,10 +5,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from backends.backend import AdapterSettings
 from backends.breaker import Breaker
 from backends.clock import Clock
 from backends.errors import BackendError, BackendUnavailable, StoreFull
-from backends.interface import AdapterSettings
 from backends.redis.counters import RedisWindowCounter
 from backends.redis.layouts.tables import LayeredTables
 from backends.redis.records.store import RedisRecordStore

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from backends.interface import AdapterSettings
+from backends.backend import AdapterSettings
 from backends.redis.wire.url import InvalidUrl, Layout, parse_url
 
 

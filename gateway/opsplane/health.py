@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from backends.backend import Backend
 from backends.errors import BackendError
-from backends.interface import Backend
 from gateway.observability.logs import describe_exception
 
 log = logging.getLogger("kvs.health")

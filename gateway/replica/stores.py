@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from backends import StoreSettings
+from backends.backend import Backend
 from backends.clock import Clock
-from backends.interface import Backend, RecordStore, WindowCounter
+from backends.interface import RecordStore, WindowCounter
 from backends.sequential import SequentialSteps
 from backends.tables import ChargedStore, TableStore
 from gateway.config.settings import Settings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from backends.interface import Backend
+from backends.backend import Backend
 
 
 async def _nothing() -> int:

@@ -7,8 +7,9 @@ from secrets import token_hex
 
 import pytest
 
+from backends.backend import Backend
 from backends.errors import NotBegun
-from backends.interface import Backend, Keyspace
+from backends.interface import Keyspace
 from backends.tables import (
     ABSENT,
     ANY,

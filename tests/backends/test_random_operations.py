@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends import MemorySettings
-from backends.interface import Backend, Keyspace
+from backends.backend import Backend
+from backends.interface import Keyspace
 from backends.memory.backend import MemoryBackend
 from backends.tables import (
     ABSENT,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from backends import MemorySettings
-from backends.interface import Backend
+from backends.backend import Backend
 from backends.memory.backend import MemoryBackend
 from backends.memory.held import cost_of
 from backends.tables import Revision, StoredEntry

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from backends import MemorySettings, open_backend
-from backends.interface import Backend
+from backends.backend import Backend
 from gateway.observability.metrics import ServiceMetrics
 from gateway.observability.stores import (
     ObservedChargedStore,

@@ -3,8 +3,8 @@
 import pytest
 
 from backends import RedisSettings, open_backend
+from backends.backend import StoreWarning
 from backends.clock import SystemClock
-from backends.interface import StoreWarning
 from tests.support.gateway import run_gateway
 from tests.support.redis import RedisServer, Sentinels
 from tests.support.redis.deadlines import deadlines_of

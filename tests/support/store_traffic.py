@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from backends.backend import Backend
 from backends.errors import BackendError, BackendUnavailable
-from backends.interface import Backend, Keyspace
+from backends.interface import Keyspace
 from backends.tables import Table
 from tests.support import entries
 from tests.support.entries import Entry

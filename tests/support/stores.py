@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from backends.backend import Backend
 from backends.errors import BackendError, BackendUnavailable, ChargeFailed
-from backends.interface import Backend, Changes, Charge, NamedRecord, Record
+from backends.interface import Changes, Charge, NamedRecord, Record
 from backends.tables import (
     AddToEntry,
     Charges,

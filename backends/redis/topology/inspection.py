@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Iterable
 
+from backends.backend import StoreWarning
 from backends.errors import BackendError
-from backends.interface import StoreWarning
 from backends.redis.topology.server import Server
 from backends.redis.wire.commands import pack
 from backends.redis.wire.replies import Facts, facts_of

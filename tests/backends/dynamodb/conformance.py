@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 
 from backends import DynamoSettings, open_backend, sockets
+from backends.backend import Backend
 from backends.clock import Clock, SystemClock
 from backends.dynamodb import backend as dynamodb_backend
 from backends.dynamodb import client
 from backends.dynamodb.store_time import StoreTime
-from backends.interface import Backend
 from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened
 from tests.support.clock import YEAR_2100_MS, FakeClock

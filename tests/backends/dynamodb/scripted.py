@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from backends import DynamoSettings, open_backend
+from backends.backend import Backend
 from backends.clock import Clock, SystemClock
-from backends.interface import Backend, Keyspace
+from backends.interface import Keyspace
 from backends.tables import (
     ABSENT,
     AddToEntry,

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import ClassVar
 
 from backends import RedisSettings, open_backend
+from backends.backend import Backend
 from backends.clock import SystemClock
-from backends.interface import Backend
 from backends.redis.wire.commands import pack
 from tests.backends.conformance import SharedStoreConformance
 from tests.backends.conformance_base import Opened

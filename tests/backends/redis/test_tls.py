@@ -12,9 +12,9 @@ import trustme
 from msgspec.structs import replace
 
 from backends import RedisSettings, open_backend
+from backends.backend import StoreWarning
 from backends.clock import SystemClock
 from backends.errors import BackendMisconfigured, BackendUnavailable
-from backends.interface import StoreWarning
 from backends.redis.settings import SentinelSettings
 from backends.redis.topology import server
 from tests.backends.redis.conformance import opened_redis
