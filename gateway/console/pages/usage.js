@@ -9,7 +9,7 @@ import { explain } from "../refusals.js";
 import { address } from "../routes.js";
 
 const RANGES = [["hour", "Last hour"], ["day", "Last day"], ["month", "Last 30 days"]];
-const OUTCOMES = ["ok", "not_found", "invalid", "rate_limited", "error"];
+const OUTCOMES = ["ok", "not_found", "invalid", "rate_limited", "precondition_failed", "error"];
 const NOT_THERE = ["no_usage", "not_found"];
 
 export async function usage(place, { signal }) {

@@ -57,7 +57,7 @@ async def test_requests_bytes_and_refusals_of_an_hour_are_those_that_were_scrape
     sessions = tables["sessions"]
     assert sessions["requests"] == {
         "ok": 10 * scrapes, "not_found": 0, "invalid": 0, "rate_limited": 2 * scrapes,
-            "precondition_failed": 0, "error": 0,
+        "precondition_failed": 0, "error": 0,
     }  # fmt: skip
     assert (sessions["request_bytes"], sessions["response_bytes"]) == (1_000 * scrapes, 0)
     assert set(tables["carts"]["requests"].values()) == {0}
