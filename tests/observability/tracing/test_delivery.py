@@ -33,7 +33,7 @@ async def until_lost(gateway, count):
 async def test_spans_arrive_without_waiting_for_the_end(traced, receiver):
     async with traced() as gateway:
         await gateway.get("k")
-        await until(lambda: len(receiver.spans) == 3, "the spans have not arrived")
+        await until(lambda: len(receiver.spans) == 2, "the spans have not arrived")
         assert (await gateway.metrics())[LOST] == 0
 
 
@@ -49,7 +49,7 @@ async def test_without_a_receiver_requests_are_served_and_spans_counted_as_lost(
 async def _assert_only_spans_are_lost(traced, endpoint):
     async with traced({"tracing": {"endpoint": endpoint}}) as gateway:
         assert (await gateway.put("k", 1)).status == 200
-        await until_lost(gateway, 3)
+        await until_lost(gateway, 2)
         assert (await gateway.get("k")).json["value"] == 1
 
 
@@ -61,7 +61,7 @@ async def test_requests_are_served_while_a_receiver_hangs(traced, receiver):
         asked = len(receiver.bodies)
         assert [(await gateway.get("k")).status for _ in range(3)] == [200] * 3
         assert len(receiver.bodies) == asked  # it had not let go meanwhile
-        await until_lost(gateway, 3)
+        await until_lost(gateway, 2)
         receiver.gate.set()
 
 
@@ -96,7 +96,7 @@ async def test_a_receiver_that_asks_for_patience_is_asked_again(traced, receiver
     receiver.statuses = [status]
     async with traced() as gateway:
         await gateway.get("k")
-        await until(lambda: len(receiver.spans) == 3, "the spans have not arrived")
+        await until(lambda: len(receiver.spans) == 2, "the spans have not arrived")
         assert (await gateway.metrics())[LOST] == 0
 
 
@@ -105,9 +105,9 @@ async def test_spans_that_a_receiver_keeps_refusing_are_lost_and_logged_once(tra
     receiver.statuses = [status] * 100
     async with traced() as gateway:
         await gateway.get("k")
-        await until_lost(gateway, 3)
+        await until_lost(gateway, 2)
         assert (await gateway.put("k", 1)).status == 200
-        await until_lost(gateway, 6)
+        await until_lost(gateway, 4)
     assert [line["reason"] for line in lines("kvs.tracing")] == [f"status {status}"]
 
 

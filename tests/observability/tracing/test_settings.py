@@ -66,7 +66,7 @@ async def _serve_one(receiver, folder, env, **tracing):
 async def test_the_environment_does_not_override_the_file(receiver, tmp_path):
     headers = {"X-Both": "file"}
     await _serve_one(receiver, tmp_path, FOREIGN, service_name="kvs-test", headers=headers)
-    assert len(receiver.spans) == 3
+    assert len(receiver.spans) == 2
     assert receiver.resource["service.name"] == "kvs-test"
     assert receiver.headers[0]["x-both"] == "file"
 
@@ -92,7 +92,7 @@ async def test_a_receiver_with_tls_has_to_show_a_certificate_of_a_known_authorit
     (authority if is_known else trustme.CA()).cert_pem.write_to_path(known)
     with Receiver(tls) as receiver:
         log = await _serve_one(receiver, tmp_path, {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(known)})
-    assert len(receiver.spans) == (3 if is_known else 0)
+    assert len(receiver.spans) == (2 if is_known else 0)
     assert ('"SSLError"' in log) != is_known
 
 
