@@ -36,7 +36,7 @@ ROWS = (
         "any sequence of operations gives the results of a dictionary",
         "tests/backends/test_visible_results.py",
         "tests/backends/redis/test_entries.py::test_a_sequence_of_operations_behaves_like_a_dictionary",
-        "tests/backends/dynamodb/test_entries.py::test_a_sequence_of_operations_behaves_like_a_dictionary",
+        "tests/backends/dynamodb/test_tables.py::test_a_sequence_of_operations_behaves_like_a_dictionary",
     ),
     _row(
         "histories of one key through two replicas are linearizable, with faults",

@@ -37,8 +37,12 @@ from tests.support.redis.resp import read
 RUNNING_SECONDS = 30.0
 LATEST_SECONDS = 0.5
 CLIENTS = 3
-_VALUE_AT = 9
+_VALUE_AT = 31
 """Length of what the gateway stores before a value."""
+
+_CHARGE = b"\r\n:60000\r\n:1000\r\n"
+_PUT = b"*3" + _CHARGE + b"$1\r\nW\r\n"
+_PUT_AND_LOOKED = b"*4" + _CHARGE + b"*1\r\n$1\r\nW\r\n*0\r\n"
 
 SETTINGS = parse(yaml.safe_dump(merged(BASE, {"rate_limit": {"requests_per_minute": 1_000_000}})), {})
 
@@ -119,12 +123,12 @@ class Pauses:
         stream = BytesIO(data)
         while stream.tell() < len(data):
             name, *words = read(stream)
-            if name == b"EVALSHA":
-                yield b"*3\r\n:1\r\n:60000\r\n:1000\r\n"
-                continue
-            if name == b"SET":
-                self._judge(*json.loads(words[1][_VALUE_AT:]))
-            yield b"+PONG\r\n" if name == b"PING" else b"+OK\r\n"
+            if name == b"EVALSHA":  # a step whose last word is the entry that it puts
+                self._judge(*json.loads(words[-1][_VALUE_AT:]))
+                looks_for_expired = words[-4] == b"P"
+                yield _PUT_AND_LOOKED if looks_for_expired else _PUT
+            else:
+                yield b"+PONG\r\n" if name == b"PING" else b"+OK\r\n"
 
     def _judge(self, client: int, number: int, attempt: int) -> None:
         """Judges a write that is applied now."""
