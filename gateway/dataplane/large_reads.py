@@ -1,6 +1,6 @@
 """Large reads take turns: each may answer a megabyte, and the calls of all tenants share one event loop.
 
-They share one connection to Redis, too. A hundred lists at once would hold both for longer than a call's
+They also share one connection to Redis. A hundred lists at once would hold both for longer than a call's
 deadline, and the calls of all tenants would fail. A tenant within its limit may send six hundred.
 """
 

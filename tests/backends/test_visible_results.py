@@ -17,7 +17,7 @@ from tests.support.calls import Caller, grant
 from tests.support.clock import FakeClock
 
 ANYTHING = Revision("")
-"""Stands for the revision of any write."""
+"""A substitute for the revision of any write."""
 
 NAMES = ["a", "\u00e9", "e\u0301", "k" * 512]
 LONGEST_VALUE = b'"' + b"x" * 500 + b'"'

@@ -65,7 +65,7 @@ def caller(clock):
 
 
 async def settled() -> None:
-    """Lets all tasks run as far as they can."""
+    """Lets all tasks run until they wait."""
     for _ in range(10):
         await asyncio.sleep(0)
 

@@ -151,13 +151,13 @@ async def test_a_write_whose_client_leaves_during_the_charge_is_not_executed(apa
 
 
 @pytest.mark.parametrize("operation", READS)
-async def test_a_read_is_executed_whoever_waits(apart, caller, operation):
+async def test_a_read_is_executed_even_if_nobody_waits(apart, caller, operation):
     for each in (apart, caller):
         await each.execute(grant(), operation, Left(after=0))
 
 
 @pytest.mark.parametrize("error", [BackendUnavailable, StoreFull])
-async def test_a_failed_charge_is_told_from_a_failed_operation(caller, apart, faults, error):
+async def test_a_failed_charge_differs_from_a_failed_operation(caller, apart, faults, error):
     faults.error = error
     for each in (caller, apart):
         faults.fail = {"charge"}

@@ -113,7 +113,7 @@ class Directory:
         token = new_token()
         now_ms = self._clock.wall_ms()
         table = TableRecord(
-            id=f"t2_{token_hex(16)}",  # tbl_ in version 0.2: the store tells layouts apart by it
+            id=f"t2_{token_hex(16)}",  # tbl_ in version 0.2: the prefix names the layout
             name=name,
             token_sha256=sha256_of(token),
             token_last_four=token[-4:],

@@ -42,7 +42,7 @@ log = logging.getLogger("kvs.directory")
 
 
 class StorageUse(Struct, frozen=True, gc=False):
-    """What an app environment stores, and its storage limit."""
+    """The stored bytes and entries of an app environment, and its storage limit."""
 
     entries: int
     bytes: int
