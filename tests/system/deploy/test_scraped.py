@@ -165,6 +165,7 @@ if shutil.which("jq"):
         )
         assert (done.returncode, done.stdout) == (0, "acme/blog/production/posts\n"), done.stderr
         assert (tmp_path / "used.txt").read_text().split() == [
+            "acme/full/production/t",
             "acme/shop/production/carts",
             "acme/shop/production/sessions",
         ]

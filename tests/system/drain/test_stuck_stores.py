@@ -107,7 +107,7 @@ async def test_redis_falls_silent_as_the_replica_drains_and_answers_late(start_c
         async with Sent(gateway) as call:
             process.signal()
             reply = await call.reply()
-            assert (reply.status, reply.error, reply.closes) == (503, "quota_unavailable", True)
+            assert (reply.status, reply.error, reply.closes) == (503, "storage_unavailable", True)
         link.release()
         await until_served(gateway)
         await ended_after_a_scrape(process, gateway)
