@@ -73,11 +73,13 @@ async def test_a_thousand_clients_that_send_too_little(start, behaviour, answer)
 
 
 async def test_a_thousand_clients_that_read_nothing(start):
+    """They ask for a thousand large values a second, which a replica on a busy machine can serve."""
     process = start()
     async with client_of(process) as gateway:
         await gateway.put("big", "x" * 65_000)
         opening = signed_call(gateway, "get", BODY, extra=()).decode() * 3
-    async with held(process) as watch, Crowd(process.urls["data"], SIZE, Behaviour(opening, reads=False)):
+    crowd = Crowd(process.urls["data"], SIZE, Behaviour(opening, reads=False, pace_seconds=0.03))
+    async with held(process) as watch, crowd:
         await until(lambda: watch.open_files() < watch.first_files + 20)
     assert watch.most_files > watch.first_files + SIZE / 5
 
