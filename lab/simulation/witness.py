@@ -54,6 +54,8 @@ class Witness:
             for part, result in zip(request.parts, reply.json["results"], strict=True):
                 if "error" not in result:
                     self._note(part, result, result.get("etag"), sent, now)
+                elif result["error"] == "storage_unavailable":
+                    self.took_nothing(part, sent)
         elif reply.status == 200:
             self._note(request, reply.json, reply.headers.get("etag"), sent, now)
         elif reply.error == "precondition_failed":
