@@ -8,13 +8,14 @@ from backends.clock import Clock
 from backends.errors import BackendError, StoreFull
 from backends.interface import Keyspace
 from backends.tables import OldReplicas, Table, TableStore, UpgradeStep
+from gateway.controlplane.apps import TABLES
 from gateway.controlplane.errors import OldReplicasRunning
 from gateway.controlplane.routing import MAX_AUDIT_CHARACTERS, Action, CallResult, ControlCall, Routes
 from gateway.directory.apps.directory import Directory
 from gateway.directory.apps.tables import find_table
+from gateway.directory.grants import home_of
 from gateway.domain.errors import StorageUnavailable
 
-_TABLE = r"/v1/orgs/([^/]+)/apps/([^/]+)/services/kvs/tables/([^/]+)"
 _Cursor = Annotated[str, Meta(max_length=512)]
 
 _FAILED = "the store of entries does not answer; nothing is lost: repeat the upgrade, which goes on"
@@ -35,7 +36,7 @@ class UpgradeRoutes:
     @property
     def routes(self) -> Routes:
         """Paths and methods."""
-        return [(_TABLE + "/upgrade", {"POST": Action("table.upgrade", "tables", self.upgrade)})]
+        return [(TABLES + r"/([^/]+)/upgrade", {"POST": Action("table.upgrade", "tables", self.upgrade)})]
 
     async def upgrade(self, call: ControlCall) -> CallResult:
         environment, name = call.environment, call.parts[2]
@@ -43,11 +44,11 @@ class UpgradeRoutes:
         cursor: str | None = call.optional("cursor", _Cursor)
         found = find_table(await self._directory.find(environment), name)
         moved = scanned = 0
-        for_table = Table(str(environment), Keyspace(found.id))
+        table = Table(home_of(environment), Keyspace(found.id))
         is_over, ends = False, self._clock.monotonic_ms() + CALL_MS
         while not is_over:
             is_first = cursor is None
-            step = await self._step(for_table, cursor)
+            step = await self._step(table, cursor)
             cursor, moved, scanned = step.cursor, moved + step.moved, scanned + step.scanned
             # Calls that began before the first step end before the second.
             is_over = is_first or cursor is None or self._clock.monotonic_ms() >= ends

@@ -186,10 +186,6 @@ class StorageUnavailable(
 class AuthUnavailable(
     Unavailable, code="auth_unavailable", detail="the store of tables and tokens does not answer",
 ): ...
-class ReadOnly(
-    Unavailable, code="read_only", retry_after_seconds=5,
-    detail="writes are switched off for maintenance; reads go on",
-): ...
 class QuotaUnavailable(
     Unavailable, code="quota_unavailable", detail="the store of rate limits does not answer",
 ): ...

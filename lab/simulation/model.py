@@ -43,11 +43,6 @@ class Model:
     def bytes_of(self, home: str) -> int:
         return sum(_size(key, each) for table in self._tables[home].values() for key, each in table.items())
 
-    def count_of(self, table: Table) -> tuple[int, int]:
-        """Returns the number of entries of a table, and their bytes."""
-        entries = self._tables[table.home][table.keyspace]
-        return len(entries), sum(_size(key, each) for key, each in entries.items())
-
     def drop(self, tables: Sequence[Table]) -> None:
         for table in tables:
             for keyspaces in self._tables.values():

@@ -1,8 +1,7 @@
 """Counts of what an app environment holds, made by reading all of it: about once an hour, if it has a limit.
 
-An exact count would be a second write with each write. So the storage limit holds as of the last count, which
-a replica reads once in `KNOWN_SECONDS` for each app environment that writes: no put waits for a read of its
-own.
+An exact count would be a second write with each write. So the storage limit holds as of the last count. A
+replica reads it once in `KNOWN_SECONDS` for each app environment that writes: one put in that time waits.
 """
 
 from collections.abc import Callable, Sequence

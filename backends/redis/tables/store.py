@@ -10,7 +10,7 @@ from backends.redis.tables.replies import Outcome
 from backends.redis.tables.scripts import COUNT, DROP
 from backends.redis.tables.steps import Steps
 from backends.redis.tables.sweeping import SWEPT_AT_ONCE, Sweeper, sweep
-from backends.redis.topology.interface import Topology, prepare_keys
+from backends.redis.topology.interface import ScriptKeys, Topology, prepare_keys
 from backends.redis.wire.deadlines import DEADLINE_SECONDS
 from backends.redis.wire.replies import NOT_REDIS, check_done
 from backends.tables import (
@@ -81,8 +81,9 @@ class RedisTables:
         ends = _deadline()
         while await self._sweep(table, now_ms) and _now() < ends:
             pass
-        keys = prepare_keys(self._steps.home(table.home).keys_of(table.keyspace))
-        match await COUNT.call(self._topology, keys, (table.keyspace.encode(), b"%d" % now_ms)):
+        match await COUNT.call(
+            self._topology, self._keys_of(table), (table.keyspace.encode(), b"%d" % now_ms)
+        ):
             case [int(entries), int(size), int(expired)]:
                 return TableCount(entries, size, now_ms, is_exact=expired == 0)
         raise BackendUnavailable(NOT_REDIS)
@@ -90,8 +91,7 @@ class RedisTables:
     async def drop(self, tables: Sequence[Table]) -> None:
         """Removes each table in one step, which takes Redis some microseconds whatever the table holds."""
         for table in tables:
-            keys = prepare_keys(self._steps.home(table.home).keys_of(table.keyspace))
-            check_done(await DROP.call(self._topology, keys, (table.keyspace.encode(),)))
+            check_done(await DROP.call(self._topology, self._keys_of(table), (table.keyspace.encode(),)))
 
     async def tidy(self, tables: Sequence[Table], now_ms: int) -> None:
         for table in tables:
@@ -138,12 +138,15 @@ class RedisTables:
         return tuple(results)
 
     def _sweep_later(self, home: str, name: bytes, now_ms: int) -> None:
-        self._sweeper.add(self._steps.home(home), _table_in(home, name).keyspace, now_ms)
+        self._sweeper.add(self.home(home), _table_in(home, name).keyspace, now_ms)
 
     async def _sweep(self, table: Table, now_ms: int) -> bool:
         """Removes some expired entries; returns whether there may be more."""
-        home = self._steps.home(table.home)
+        home = self.home(table.home)
         return await sweep(self._topology, home, table.keyspace, now_ms, SWEPT_AT_ONCE)
+
+    def _keys_of(self, table: Table) -> ScriptKeys:
+        return prepare_keys(self.home(table.home).keys_of(table.keyspace))
 
 
 def _table_in(home: str, name: bytes) -> Table:

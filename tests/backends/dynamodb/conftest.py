@@ -7,6 +7,8 @@ import uuid
 import pytest
 
 from backends.dynamodb import credentials
+from tests.backends.dynamodb.conformance import suited_to_engines
+from tests.backends.dynamodb.scripted import prepared_endpoint
 from tests.backends.dynamodb.sources import Irsa, PodIdentity
 from tests.support.dynamodb import ENGINES, ENVIRONMENT, ScriptedEndpoint
 from tests.support.virtual_time import VirtualTimeLoop
@@ -23,6 +25,20 @@ def pytest_asyncio_loop_factories(config, item):
 def engine(request):
     """A running engine; each test works in a table of its own."""
     return request.param.shared()
+
+
+@pytest.fixture(scope="module")
+def engine_credentials():
+    """Credentials and the patience that engines need."""
+    with suited_to_engines():
+        yield
+
+
+@pytest.fixture
+async def endpoint():
+    """An endpoint whose replies a test scripts."""
+    async with prepared_endpoint() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture

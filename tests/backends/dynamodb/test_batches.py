@@ -16,27 +16,16 @@ from backends.tables import (
     StoredEntry,
     Written,
 )
-from tests.backends.dynamodb.conformance import suited_to_engines
-from tests.backends.dynamodb.scripted import KEY, KEYSPACE, REVISION, prepared_endpoint, store_on
+from tests.backends.dynamodb.scripted import KEY, KEYSPACE, REVISION, store_on
 from tests.support.dynamodb.answers import RESET
 from tests.support.entries import table_of
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 TABLE = table_of(KEYSPACE)
 CHARGES = Charges((Budget("acme/shop/production", 10),), 60_000, 4)
 PUT = PutEntry(KEY, StoredEntry(b"1", None, REVISION))
 BATCH = [PUT, GetEntry("none"), DeleteEntry(KEY), PUT]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
-
-
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture

@@ -25,27 +25,17 @@ from backends.tables import (
     Unmet,
     Written,
 )
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
-from tests.backends.dynamodb.scripted import prepared_endpoint, store_on
+from tests.backends.dynamodb.conformance import opened_dynamodb
+from tests.backends.dynamodb.scripted import store_on
 from tests.support.dynamodb.answers import answer, refusal
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 TABLE = Table("acme/shop/production", Keyspace("tbl_a"))
 NOW_MS = 1_800_000_000_000
 REVISIONS = Revisions()
 LIVE = {"v": {"B": "MQ=="}, "r": {"S": "live"}}
 EXPIRED = {**LIVE, "x": {"N": str(NOW_MS)}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
-
-
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
 
 
 def put_of(value: bytes = b"2", condition: Condition = PRESENT) -> PutEntry:

@@ -12,7 +12,7 @@ from backends.clock import SystemClock
 from backends.dynamodb import counters
 from backends.errors import BackendUnavailable, CorruptEntry
 from backends.interface import Charge
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.backends.dynamodb.scripted import COUNTED, prepared_endpoint, store_on
 from tests.support.clock import FakeClock
 from tests.support.dynamodb import DynamoDbLocal, Ministack, ScriptedEndpoint
@@ -20,16 +20,12 @@ from tests.support.dynamodb.answers import answer, refusal
 from tests.support.dynamodb.endpoint import pass_on
 from tests.support.stopwatch import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.usefixtures("engine_credentials")
+
 WINDOW_MS = 60_000
 HOUR_MS = 3_600_000
 NOW_MS = SystemClock().wall_ms()
 KEY = {"pk": {"S": "w#b"}, "sk": {"S": "w"}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 @pytest.fixture

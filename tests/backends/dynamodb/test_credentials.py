@@ -27,12 +27,6 @@ from tests.support.gateway import run_gateway
 pytestmark = pytest.mark.virtual_time
 
 
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
-
-
 @pytest.mark.parametrize("found", [FIRST, LASTING], ids=["with a token", "without"])
 async def test_credentials_of_the_environment(nothing, endpoint, found):
     in_environment(nothing, found)

@@ -7,7 +7,7 @@ import pytest
 
 from backends.dynamodb import credentials
 from backends.errors import BackendUnavailable
-from tests.backends.dynamodb.scripted import prepared_endpoint, store_on
+from tests.backends.dynamodb.scripted import store_on
 from tests.backends.dynamodb.sources import (
     FIRST,
     PUT,
@@ -20,12 +20,6 @@ from tests.support.dynamodb.answers import RESET, SILENCE, Answer, refusal
 from tests.support.wire import until
 
 pytestmark = pytest.mark.virtual_time
-
-
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.mark.usefixtures("often")

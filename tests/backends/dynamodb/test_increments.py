@@ -18,22 +18,18 @@ from backends.tables import (
     Sum,
     Table,
 )
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.backends.dynamodb.scripted import prepared_endpoint, store_on
 from tests.support.dynamodb import ScriptedEndpoint
 from tests.support.dynamodb.answers import refusal
 from tests.support.dynamodb.endpoint import after_it_was_applied
 
+pytestmark = pytest.mark.usefixtures("engine_credentials")
+
 TABLE = Table("acme/shop/production", Keyspace("tbl_a"))
 NOW_MS = 1_800_000_000_000
 REVISIONS = Revisions()
 CHANGED = refusal("ConditionalCheckFailedException")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 @pytest.fixture

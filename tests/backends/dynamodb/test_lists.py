@@ -9,20 +9,16 @@ import pytest
 from backends.dynamodb.items import entry_key
 from backends.interface import Keyspace
 from backends.tables import ListEntries, Page, Revisions, Table
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.backends.dynamodb.scripted import prepared_endpoint, store_on
 from tests.support.dynamodb.answers import Answer, answer
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 TABLE = Table("acme/shop/production", Keyspace("tbl_a"))
 NOW_MS = 1_800_000_000_000
 REVISIONS = Revisions()
 MIB = 2**20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 class Partitions:

@@ -15,7 +15,6 @@ from tests.backends.dynamodb.scripted import (
     SHARDED,
     WRITES,
     page,
-    prepared_endpoint,
     store_on,
 )
 from tests.support.clock import FakeClock
@@ -87,12 +86,6 @@ def quick(monkeypatch, environment):
     monkeypatch.setattr(client, "ATTEMPT_SECONDS", client.CALL_SECONDS)
     monkeypatch.setattr(client.random, "uniform", shortest)
     return asked
-
-
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
 
 
 async def usual_calls(endpoint, store, name: str) -> int:

@@ -21,21 +21,17 @@ from backends.tables import (
     Unmet,
     Written,
 )
-from tests.backends.dynamodb.conformance import opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import opened_dynamodb
 from tests.support.clock import YEAR_2100_MS, FakeClock
 from tests.support.dynamodb import ScriptedEndpoint
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 FREE = Table("acme/shop/production", Keyspace("tbl_a"))
 LIMITED = Table("acme/shop/production", Keyspace("tbl_a"), 100)
 OTHER = Table("acme/shop/production", Keyspace("tbl_b"), 100)
 REVISIONS = Revisions()
 MINUTE_MS = 60_000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 @pytest.fixture

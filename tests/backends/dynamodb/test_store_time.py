@@ -12,11 +12,12 @@ import pytest
 from backends import DynamoSettings, open_backend
 from backends.dynamodb.store_time import StoreTime
 from backends.errors import BackendUnavailable
-from tests.backends.dynamodb.conformance import suited_to_engines
 from tests.backends.dynamodb.scripted import KEY, TABLE_NAME, prepared_endpoint
 from tests.support.clock import YEAR_2100_MS, FakeClock
 from tests.support.dynamodb import REGION, Ministack, ScriptedEndpoint
 from tests.support.stores import first_answer
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 WINDOW_MS = 60_000
 APART_SECONDS = (0, 5, 30, 61, 3_600)
@@ -24,12 +25,6 @@ LIMIT = 20
 BOUND_MS = 1_000
 """Tolerance of a window around 60 s: two replicas are off by half a second each,
 if each has seen a single response."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 def _date(ms):

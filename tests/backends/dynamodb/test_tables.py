@@ -10,14 +10,16 @@ from backends.clock import SystemClock
 from backends.dynamodb import client
 from backends.errors import CorruptEntry
 from backends.interface import Keyspace
-from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
-from tests.backends.dynamodb.scripted import page, prepared_endpoint, store_on
+from tests.backends.dynamodb.conformance import new_table, opened_dynamodb
+from tests.backends.dynamodb.scripted import page, store_on
 from tests.backends.test_random_operations import SEEDS, Run, acts_of
 from tests.support.clock import FakeClock
 from tests.support.dynamodb import Ministack, ScriptedEndpoint
 from tests.support.dynamodb.answers import answer, refusal
 from tests.support.dynamodb.endpoint import after_it_was_applied
 from tests.support.entries import Entry, delete, drop, get, put
+
+pytestmark = pytest.mark.usefixtures("engine_credentials")
 
 TABLE = Keyspace("tbl_a")
 NOW_MS = SystemClock().wall_ms() // 1000 * 1000
@@ -38,12 +40,6 @@ ODD_KEYS = [
     "k" * 512,
     "é" * 256,
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
 
 
 @pytest.fixture
@@ -148,12 +144,6 @@ async def test_a_drop_of_many_entries_leaves_everything_else(store, engine, tabl
     assert [each[:2] for each in left] == ["c", "c", "e#", "r#", "w#"]
     assert left[2] == "e#tbl_ab"
     await drop(store, TABLE)
-
-
-@pytest.fixture
-async def endpoint():
-    async with prepared_endpoint() as endpoint:
-        yield endpoint
 
 
 async def test_a_drop_follows_pages_and_resends_unprocessed_items(endpoint):

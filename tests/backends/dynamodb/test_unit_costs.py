@@ -20,20 +20,14 @@ from backends.tables import (
     StoredEntry,
     Table,
 )
-from tests.backends.dynamodb.conformance import new_table, opened_dynamodb, suited_to_engines
+from tests.backends.dynamodb.conformance import new_table, opened_dynamodb
 from tests.support.dynamodb import DynamoDbLocal
 
 TABLE = Table("acme/shop/production", Keyspace("tbl_a"))
 NOW_MS = 1_800_000_000_000
 HOUR_MS = 3_600_000
 
-pytestmark = pytest.mark.test_all
-
-
-@pytest.fixture(scope="module", autouse=True)
-def credentials():
-    with suited_to_engines():
-        yield
+pytestmark = [pytest.mark.test_all, pytest.mark.usefixtures("engine_credentials")]
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.system.deploy.installations import DEPLOY
 from tests.system.deploy.monitoring import UNIT_TESTS, panel_queries, rule_groups, rules, spec_of
 from tests.system.deploy.promql import Names, names_in
 
-NEITHER = {"storage_limit_reached", "read_only"}
-"""Codes of a limit that an operator set, and of maintenance: neither unauthorized nor an error."""
+NEITHER = {"storage_limit_reached"}
+"""The code of a limit that an operator set: neither unauthorized nor an error."""
 
 DEADLINE_SECONDS = 3  # a head that has begun gets one more second, then a call of DynamoDB takes at most two
 
